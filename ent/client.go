@@ -29,6 +29,7 @@ import (
 	"github.com/magpie-search/magpie/ent/feedback"
 	"github.com/magpie-search/magpie/ent/inboundevent"
 	"github.com/magpie-search/magpie/ent/inboundintegration"
+	"github.com/magpie-search/magpie/ent/integrationtool"
 	"github.com/magpie-search/magpie/ent/invitation"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/message"
@@ -38,6 +39,8 @@ import (
 	"github.com/magpie-search/magpie/ent/sourcefile"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent/toolconnection"
+	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/ent/workspace"
 
@@ -75,6 +78,8 @@ type Client struct {
 	InboundEvent *InboundEventClient
 	// InboundIntegration is the client for interacting with the InboundIntegration builders.
 	InboundIntegration *InboundIntegrationClient
+	// IntegrationTool is the client for interacting with the IntegrationTool builders.
+	IntegrationTool *IntegrationToolClient
 	// Invitation is the client for interacting with the Invitation builders.
 	Invitation *InvitationClient
 	// Membership is the client for interacting with the Membership builders.
@@ -93,6 +98,10 @@ type Client struct {
 	SyncItem *SyncItemClient
 	// SyncJob is the client for interacting with the SyncJob builders.
 	SyncJob *SyncJobClient
+	// ToolConnection is the client for interacting with the ToolConnection builders.
+	ToolConnection *ToolConnectionClient
+	// ToolIntegration is the client for interacting with the ToolIntegration builders.
+	ToolIntegration *ToolIntegrationClient
 	// User is the client for interacting with the User builders.
 	User *UserClient
 	// Workspace is the client for interacting with the Workspace builders.
@@ -121,6 +130,7 @@ func (c *Client) init() {
 	c.Feedback = NewFeedbackClient(c.config)
 	c.InboundEvent = NewInboundEventClient(c.config)
 	c.InboundIntegration = NewInboundIntegrationClient(c.config)
+	c.IntegrationTool = NewIntegrationToolClient(c.config)
 	c.Invitation = NewInvitationClient(c.config)
 	c.Membership = NewMembershipClient(c.config)
 	c.Message = NewMessageClient(c.config)
@@ -130,6 +140,8 @@ func (c *Client) init() {
 	c.SourceFile = NewSourceFileClient(c.config)
 	c.SyncItem = NewSyncItemClient(c.config)
 	c.SyncJob = NewSyncJobClient(c.config)
+	c.ToolConnection = NewToolConnectionClient(c.config)
+	c.ToolIntegration = NewToolIntegrationClient(c.config)
 	c.User = NewUserClient(c.config)
 	c.Workspace = NewWorkspaceClient(c.config)
 }
@@ -237,6 +249,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Feedback:           NewFeedbackClient(cfg),
 		InboundEvent:       NewInboundEventClient(cfg),
 		InboundIntegration: NewInboundIntegrationClient(cfg),
+		IntegrationTool:    NewIntegrationToolClient(cfg),
 		Invitation:         NewInvitationClient(cfg),
 		Membership:         NewMembershipClient(cfg),
 		Message:            NewMessageClient(cfg),
@@ -246,6 +259,8 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		SourceFile:         NewSourceFileClient(cfg),
 		SyncItem:           NewSyncItemClient(cfg),
 		SyncJob:            NewSyncJobClient(cfg),
+		ToolConnection:     NewToolConnectionClient(cfg),
+		ToolIntegration:    NewToolIntegrationClient(cfg),
 		User:               NewUserClient(cfg),
 		Workspace:          NewWorkspaceClient(cfg),
 	}, nil
@@ -280,6 +295,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Feedback:           NewFeedbackClient(cfg),
 		InboundEvent:       NewInboundEventClient(cfg),
 		InboundIntegration: NewInboundIntegrationClient(cfg),
+		IntegrationTool:    NewIntegrationToolClient(cfg),
 		Invitation:         NewInvitationClient(cfg),
 		Membership:         NewMembershipClient(cfg),
 		Message:            NewMessageClient(cfg),
@@ -289,6 +305,8 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		SourceFile:         NewSourceFileClient(cfg),
 		SyncItem:           NewSyncItemClient(cfg),
 		SyncJob:            NewSyncJobClient(cfg),
+		ToolConnection:     NewToolConnectionClient(cfg),
+		ToolIntegration:    NewToolIntegrationClient(cfg),
 		User:               NewUserClient(cfg),
 		Workspace:          NewWorkspaceClient(cfg),
 	}, nil
@@ -322,9 +340,10 @@ func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
 		c.APIKey, c.Agent, c.AgentMemory, c.AgentRun, c.AgentTemplate, c.AuditEntry,
 		c.Collection, c.Connector, c.Conversation, c.Document, c.Feedback,
-		c.InboundEvent, c.InboundIntegration, c.Invitation, c.Membership, c.Message,
-		c.OAuthGrant, c.PlanItem, c.Session, c.SourceFile, c.SyncItem, c.SyncJob,
-		c.User, c.Workspace,
+		c.InboundEvent, c.InboundIntegration, c.IntegrationTool, c.Invitation,
+		c.Membership, c.Message, c.OAuthGrant, c.PlanItem, c.Session, c.SourceFile,
+		c.SyncItem, c.SyncJob, c.ToolConnection, c.ToolIntegration, c.User,
+		c.Workspace,
 	} {
 		n.Use(hooks...)
 	}
@@ -336,9 +355,10 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
 		c.APIKey, c.Agent, c.AgentMemory, c.AgentRun, c.AgentTemplate, c.AuditEntry,
 		c.Collection, c.Connector, c.Conversation, c.Document, c.Feedback,
-		c.InboundEvent, c.InboundIntegration, c.Invitation, c.Membership, c.Message,
-		c.OAuthGrant, c.PlanItem, c.Session, c.SourceFile, c.SyncItem, c.SyncJob,
-		c.User, c.Workspace,
+		c.InboundEvent, c.InboundIntegration, c.IntegrationTool, c.Invitation,
+		c.Membership, c.Message, c.OAuthGrant, c.PlanItem, c.Session, c.SourceFile,
+		c.SyncItem, c.SyncJob, c.ToolConnection, c.ToolIntegration, c.User,
+		c.Workspace,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -373,6 +393,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.InboundEvent.mutate(ctx, m)
 	case *InboundIntegrationMutation:
 		return c.InboundIntegration.mutate(ctx, m)
+	case *IntegrationToolMutation:
+		return c.IntegrationTool.mutate(ctx, m)
 	case *InvitationMutation:
 		return c.Invitation.mutate(ctx, m)
 	case *MembershipMutation:
@@ -391,6 +413,10 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.SyncItem.mutate(ctx, m)
 	case *SyncJobMutation:
 		return c.SyncJob.mutate(ctx, m)
+	case *ToolConnectionMutation:
+		return c.ToolConnection.mutate(ctx, m)
+	case *ToolIntegrationMutation:
+		return c.ToolIntegration.mutate(ctx, m)
 	case *UserMutation:
 		return c.User.mutate(ctx, m)
 	case *WorkspaceMutation:
@@ -2446,6 +2472,156 @@ func (c *InboundIntegrationClient) mutate(ctx context.Context, m *InboundIntegra
 	}
 }
 
+// IntegrationToolClient is a client for the IntegrationTool schema.
+type IntegrationToolClient struct {
+	config
+}
+
+// NewIntegrationToolClient returns a client for the IntegrationTool from the given config.
+func NewIntegrationToolClient(c config) *IntegrationToolClient {
+	return &IntegrationToolClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `integrationtool.Hooks(f(g(h())))`.
+func (c *IntegrationToolClient) Use(hooks ...Hook) {
+	c.hooks.IntegrationTool = append(c.hooks.IntegrationTool, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `integrationtool.Intercept(f(g(h())))`.
+func (c *IntegrationToolClient) Intercept(interceptors ...Interceptor) {
+	c.inters.IntegrationTool = append(c.inters.IntegrationTool, interceptors...)
+}
+
+// Create returns a builder for creating a IntegrationTool entity.
+func (c *IntegrationToolClient) Create() *IntegrationToolCreate {
+	mutation := newIntegrationToolMutation(c.config, OpCreate)
+	return &IntegrationToolCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of IntegrationTool entities.
+func (c *IntegrationToolClient) CreateBulk(builders ...*IntegrationToolCreate) *IntegrationToolCreateBulk {
+	return &IntegrationToolCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *IntegrationToolClient) MapCreateBulk(slice any, setFunc func(*IntegrationToolCreate, int)) *IntegrationToolCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &IntegrationToolCreateBulk{err: fmt.Errorf("calling to IntegrationToolClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*IntegrationToolCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &IntegrationToolCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for IntegrationTool.
+func (c *IntegrationToolClient) Update() *IntegrationToolUpdate {
+	mutation := newIntegrationToolMutation(c.config, OpUpdate)
+	return &IntegrationToolUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *IntegrationToolClient) UpdateOne(_m *IntegrationTool) *IntegrationToolUpdateOne {
+	mutation := newIntegrationToolMutation(c.config, OpUpdateOne, withIntegrationTool(_m))
+	return &IntegrationToolUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *IntegrationToolClient) UpdateOneID(id uuid.UUID) *IntegrationToolUpdateOne {
+	mutation := newIntegrationToolMutation(c.config, OpUpdateOne, withIntegrationToolID(id))
+	return &IntegrationToolUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for IntegrationTool.
+func (c *IntegrationToolClient) Delete() *IntegrationToolDelete {
+	mutation := newIntegrationToolMutation(c.config, OpDelete)
+	return &IntegrationToolDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *IntegrationToolClient) DeleteOne(_m *IntegrationTool) *IntegrationToolDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *IntegrationToolClient) DeleteOneID(id uuid.UUID) *IntegrationToolDeleteOne {
+	builder := c.Delete().Where(integrationtool.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &IntegrationToolDeleteOne{builder}
+}
+
+// Query returns a query builder for IntegrationTool.
+func (c *IntegrationToolClient) Query() *IntegrationToolQuery {
+	return &IntegrationToolQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeIntegrationTool},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a IntegrationTool entity by its id.
+func (c *IntegrationToolClient) Get(ctx context.Context, id uuid.UUID) (*IntegrationTool, error) {
+	return c.Query().Where(integrationtool.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *IntegrationToolClient) GetX(ctx context.Context, id uuid.UUID) *IntegrationTool {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryIntegration queries the integration edge of a IntegrationTool.
+func (c *IntegrationToolClient) QueryIntegration(_m *IntegrationTool) *ToolIntegrationQuery {
+	query := (&ToolIntegrationClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(integrationtool.Table, integrationtool.FieldID, id),
+			sqlgraph.To(toolintegration.Table, toolintegration.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, true, integrationtool.IntegrationTable, integrationtool.IntegrationColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *IntegrationToolClient) Hooks() []Hook {
+	hooks := c.hooks.IntegrationTool
+	return append(hooks[:len(hooks):len(hooks)], integrationtool.Hooks[:]...)
+}
+
+// Interceptors returns the client interceptors.
+func (c *IntegrationToolClient) Interceptors() []Interceptor {
+	return c.inters.IntegrationTool
+}
+
+func (c *IntegrationToolClient) mutate(ctx context.Context, m *IntegrationToolMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&IntegrationToolCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&IntegrationToolUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&IntegrationToolUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&IntegrationToolDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown IntegrationTool mutation op: %q", m.Op())
+	}
+}
+
 // InvitationClient is a client for the Invitation schema.
 type InvitationClient struct {
 	config
@@ -3812,6 +3988,322 @@ func (c *SyncJobClient) mutate(ctx context.Context, m *SyncJobMutation) (Value, 
 	}
 }
 
+// ToolConnectionClient is a client for the ToolConnection schema.
+type ToolConnectionClient struct {
+	config
+}
+
+// NewToolConnectionClient returns a client for the ToolConnection from the given config.
+func NewToolConnectionClient(c config) *ToolConnectionClient {
+	return &ToolConnectionClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `toolconnection.Hooks(f(g(h())))`.
+func (c *ToolConnectionClient) Use(hooks ...Hook) {
+	c.hooks.ToolConnection = append(c.hooks.ToolConnection, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `toolconnection.Intercept(f(g(h())))`.
+func (c *ToolConnectionClient) Intercept(interceptors ...Interceptor) {
+	c.inters.ToolConnection = append(c.inters.ToolConnection, interceptors...)
+}
+
+// Create returns a builder for creating a ToolConnection entity.
+func (c *ToolConnectionClient) Create() *ToolConnectionCreate {
+	mutation := newToolConnectionMutation(c.config, OpCreate)
+	return &ToolConnectionCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of ToolConnection entities.
+func (c *ToolConnectionClient) CreateBulk(builders ...*ToolConnectionCreate) *ToolConnectionCreateBulk {
+	return &ToolConnectionCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *ToolConnectionClient) MapCreateBulk(slice any, setFunc func(*ToolConnectionCreate, int)) *ToolConnectionCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &ToolConnectionCreateBulk{err: fmt.Errorf("calling to ToolConnectionClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*ToolConnectionCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &ToolConnectionCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for ToolConnection.
+func (c *ToolConnectionClient) Update() *ToolConnectionUpdate {
+	mutation := newToolConnectionMutation(c.config, OpUpdate)
+	return &ToolConnectionUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *ToolConnectionClient) UpdateOne(_m *ToolConnection) *ToolConnectionUpdateOne {
+	mutation := newToolConnectionMutation(c.config, OpUpdateOne, withToolConnection(_m))
+	return &ToolConnectionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *ToolConnectionClient) UpdateOneID(id uuid.UUID) *ToolConnectionUpdateOne {
+	mutation := newToolConnectionMutation(c.config, OpUpdateOne, withToolConnectionID(id))
+	return &ToolConnectionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for ToolConnection.
+func (c *ToolConnectionClient) Delete() *ToolConnectionDelete {
+	mutation := newToolConnectionMutation(c.config, OpDelete)
+	return &ToolConnectionDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *ToolConnectionClient) DeleteOne(_m *ToolConnection) *ToolConnectionDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *ToolConnectionClient) DeleteOneID(id uuid.UUID) *ToolConnectionDeleteOne {
+	builder := c.Delete().Where(toolconnection.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &ToolConnectionDeleteOne{builder}
+}
+
+// Query returns a query builder for ToolConnection.
+func (c *ToolConnectionClient) Query() *ToolConnectionQuery {
+	return &ToolConnectionQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeToolConnection},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a ToolConnection entity by its id.
+func (c *ToolConnectionClient) Get(ctx context.Context, id uuid.UUID) (*ToolConnection, error) {
+	return c.Query().Where(toolconnection.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *ToolConnectionClient) GetX(ctx context.Context, id uuid.UUID) *ToolConnection {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryIntegration queries the integration edge of a ToolConnection.
+func (c *ToolConnectionClient) QueryIntegration(_m *ToolConnection) *ToolIntegrationQuery {
+	query := (&ToolIntegrationClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(toolconnection.Table, toolconnection.FieldID, id),
+			sqlgraph.To(toolintegration.Table, toolintegration.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, true, toolconnection.IntegrationTable, toolconnection.IntegrationColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *ToolConnectionClient) Hooks() []Hook {
+	hooks := c.hooks.ToolConnection
+	return append(hooks[:len(hooks):len(hooks)], toolconnection.Hooks[:]...)
+}
+
+// Interceptors returns the client interceptors.
+func (c *ToolConnectionClient) Interceptors() []Interceptor {
+	return c.inters.ToolConnection
+}
+
+func (c *ToolConnectionClient) mutate(ctx context.Context, m *ToolConnectionMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&ToolConnectionCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&ToolConnectionUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&ToolConnectionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&ToolConnectionDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown ToolConnection mutation op: %q", m.Op())
+	}
+}
+
+// ToolIntegrationClient is a client for the ToolIntegration schema.
+type ToolIntegrationClient struct {
+	config
+}
+
+// NewToolIntegrationClient returns a client for the ToolIntegration from the given config.
+func NewToolIntegrationClient(c config) *ToolIntegrationClient {
+	return &ToolIntegrationClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `toolintegration.Hooks(f(g(h())))`.
+func (c *ToolIntegrationClient) Use(hooks ...Hook) {
+	c.hooks.ToolIntegration = append(c.hooks.ToolIntegration, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `toolintegration.Intercept(f(g(h())))`.
+func (c *ToolIntegrationClient) Intercept(interceptors ...Interceptor) {
+	c.inters.ToolIntegration = append(c.inters.ToolIntegration, interceptors...)
+}
+
+// Create returns a builder for creating a ToolIntegration entity.
+func (c *ToolIntegrationClient) Create() *ToolIntegrationCreate {
+	mutation := newToolIntegrationMutation(c.config, OpCreate)
+	return &ToolIntegrationCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of ToolIntegration entities.
+func (c *ToolIntegrationClient) CreateBulk(builders ...*ToolIntegrationCreate) *ToolIntegrationCreateBulk {
+	return &ToolIntegrationCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *ToolIntegrationClient) MapCreateBulk(slice any, setFunc func(*ToolIntegrationCreate, int)) *ToolIntegrationCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &ToolIntegrationCreateBulk{err: fmt.Errorf("calling to ToolIntegrationClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*ToolIntegrationCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &ToolIntegrationCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for ToolIntegration.
+func (c *ToolIntegrationClient) Update() *ToolIntegrationUpdate {
+	mutation := newToolIntegrationMutation(c.config, OpUpdate)
+	return &ToolIntegrationUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *ToolIntegrationClient) UpdateOne(_m *ToolIntegration) *ToolIntegrationUpdateOne {
+	mutation := newToolIntegrationMutation(c.config, OpUpdateOne, withToolIntegration(_m))
+	return &ToolIntegrationUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *ToolIntegrationClient) UpdateOneID(id uuid.UUID) *ToolIntegrationUpdateOne {
+	mutation := newToolIntegrationMutation(c.config, OpUpdateOne, withToolIntegrationID(id))
+	return &ToolIntegrationUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for ToolIntegration.
+func (c *ToolIntegrationClient) Delete() *ToolIntegrationDelete {
+	mutation := newToolIntegrationMutation(c.config, OpDelete)
+	return &ToolIntegrationDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *ToolIntegrationClient) DeleteOne(_m *ToolIntegration) *ToolIntegrationDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *ToolIntegrationClient) DeleteOneID(id uuid.UUID) *ToolIntegrationDeleteOne {
+	builder := c.Delete().Where(toolintegration.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &ToolIntegrationDeleteOne{builder}
+}
+
+// Query returns a query builder for ToolIntegration.
+func (c *ToolIntegrationClient) Query() *ToolIntegrationQuery {
+	return &ToolIntegrationQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeToolIntegration},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a ToolIntegration entity by its id.
+func (c *ToolIntegrationClient) Get(ctx context.Context, id uuid.UUID) (*ToolIntegration, error) {
+	return c.Query().Where(toolintegration.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *ToolIntegrationClient) GetX(ctx context.Context, id uuid.UUID) *ToolIntegration {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryTools queries the tools edge of a ToolIntegration.
+func (c *ToolIntegrationClient) QueryTools(_m *ToolIntegration) *IntegrationToolQuery {
+	query := (&IntegrationToolClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(toolintegration.Table, toolintegration.FieldID, id),
+			sqlgraph.To(integrationtool.Table, integrationtool.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, toolintegration.ToolsTable, toolintegration.ToolsColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryConnections queries the connections edge of a ToolIntegration.
+func (c *ToolIntegrationClient) QueryConnections(_m *ToolIntegration) *ToolConnectionQuery {
+	query := (&ToolConnectionClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(toolintegration.Table, toolintegration.FieldID, id),
+			sqlgraph.To(toolconnection.Table, toolconnection.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, toolintegration.ConnectionsTable, toolintegration.ConnectionsColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *ToolIntegrationClient) Hooks() []Hook {
+	hooks := c.hooks.ToolIntegration
+	return append(hooks[:len(hooks):len(hooks)], toolintegration.Hooks[:]...)
+}
+
+// Interceptors returns the client interceptors.
+func (c *ToolIntegrationClient) Interceptors() []Interceptor {
+	return c.inters.ToolIntegration
+}
+
+func (c *ToolIntegrationClient) mutate(ctx context.Context, m *ToolIntegrationMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&ToolIntegrationCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&ToolIntegrationUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&ToolIntegrationUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&ToolIntegrationDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown ToolIntegration mutation op: %q", m.Op())
+	}
+}
+
 // UserClient is a client for the User schema.
 type UserClient struct {
 	config
@@ -4133,14 +4625,16 @@ type (
 	hooks struct {
 		APIKey, Agent, AgentMemory, AgentRun, AgentTemplate, AuditEntry, Collection,
 		Connector, Conversation, Document, Feedback, InboundEvent, InboundIntegration,
-		Invitation, Membership, Message, OAuthGrant, PlanItem, Session, SourceFile,
-		SyncItem, SyncJob, User, Workspace []ent.Hook
+		IntegrationTool, Invitation, Membership, Message, OAuthGrant, PlanItem,
+		Session, SourceFile, SyncItem, SyncJob, ToolConnection, ToolIntegration, User,
+		Workspace []ent.Hook
 	}
 	inters struct {
 		APIKey, Agent, AgentMemory, AgentRun, AgentTemplate, AuditEntry, Collection,
 		Connector, Conversation, Document, Feedback, InboundEvent, InboundIntegration,
-		Invitation, Membership, Message, OAuthGrant, PlanItem, Session, SourceFile,
-		SyncItem, SyncJob, User, Workspace []ent.Interceptor
+		IntegrationTool, Invitation, Membership, Message, OAuthGrant, PlanItem,
+		Session, SourceFile, SyncItem, SyncJob, ToolConnection, ToolIntegration, User,
+		Workspace []ent.Interceptor
 	}
 )
 

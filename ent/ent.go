@@ -25,6 +25,7 @@ import (
 	"github.com/magpie-search/magpie/ent/feedback"
 	"github.com/magpie-search/magpie/ent/inboundevent"
 	"github.com/magpie-search/magpie/ent/inboundintegration"
+	"github.com/magpie-search/magpie/ent/integrationtool"
 	"github.com/magpie-search/magpie/ent/invitation"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/message"
@@ -34,6 +35,8 @@ import (
 	"github.com/magpie-search/magpie/ent/sourcefile"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent/toolconnection"
+	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/ent/workspace"
 )
@@ -109,6 +112,7 @@ func checkColumn(t, c string) error {
 			feedback.Table:           feedback.ValidColumn,
 			inboundevent.Table:       inboundevent.ValidColumn,
 			inboundintegration.Table: inboundintegration.ValidColumn,
+			integrationtool.Table:    integrationtool.ValidColumn,
 			invitation.Table:         invitation.ValidColumn,
 			membership.Table:         membership.ValidColumn,
 			message.Table:            message.ValidColumn,
@@ -118,6 +122,8 @@ func checkColumn(t, c string) error {
 			sourcefile.Table:         sourcefile.ValidColumn,
 			syncitem.Table:           syncitem.ValidColumn,
 			syncjob.Table:            syncjob.ValidColumn,
+			toolconnection.Table:     toolconnection.ValidColumn,
+			toolintegration.Table:    toolintegration.ValidColumn,
 			user.Table:               user.ValidColumn,
 			workspace.Table:          workspace.ValidColumn,
 		})

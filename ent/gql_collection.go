@@ -22,6 +22,7 @@ import (
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/ent/inboundevent"
 	"github.com/magpie-search/magpie/ent/inboundintegration"
+	"github.com/magpie-search/magpie/ent/integrationtool"
 	"github.com/magpie-search/magpie/ent/invitation"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/message"
@@ -30,6 +31,8 @@ import (
 	"github.com/magpie-search/magpie/ent/sourcefile"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent/toolconnection"
+	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/ent/workspace"
 )
@@ -2400,6 +2403,183 @@ func newInboundIntegrationPaginateArgs(rv map[string]any) *inboundintegrationPag
 }
 
 // CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
+func (_q *IntegrationToolQuery) CollectFields(ctx context.Context, satisfies ...string) (*IntegrationToolQuery, error) {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return _q, nil
+	}
+	if err := _q.collectField(ctx, false, graphql.GetOperationContext(ctx), fc.Field, nil, satisfies...); err != nil {
+		return nil, err
+	}
+	return _q, nil
+}
+
+func (_q *IntegrationToolQuery) collectField(ctx context.Context, oneNode bool, opCtx *graphql.OperationContext, collected graphql.CollectedField, path []string, satisfies ...string) error {
+	path = append([]string(nil), path...)
+	var (
+		unknownSeen    bool
+		fieldSeen      = make(map[string]struct{}, len(integrationtool.Columns))
+		selectedFields = []string{integrationtool.FieldID}
+	)
+	for _, field := range graphql.CollectFields(opCtx, collected.Selections, satisfies) {
+		switch field.Name {
+
+		case "integration":
+			var (
+				alias = field.Alias
+				path  = append(path, alias)
+				query = (&ToolIntegrationClient{config: _q.config}).Query()
+			)
+			if err := query.collectField(ctx, oneNode, opCtx, field, path, mayAddCondition(satisfies, toolintegrationImplementors)...); err != nil {
+				return err
+			}
+			_q.withIntegration = query
+			if _, ok := fieldSeen[integrationtool.FieldIntegrationID]; !ok {
+				selectedFields = append(selectedFields, integrationtool.FieldIntegrationID)
+				fieldSeen[integrationtool.FieldIntegrationID] = struct{}{}
+			}
+		case "createdAt":
+			if _, ok := fieldSeen[integrationtool.FieldCreatedAt]; !ok {
+				selectedFields = append(selectedFields, integrationtool.FieldCreatedAt)
+				fieldSeen[integrationtool.FieldCreatedAt] = struct{}{}
+			}
+		case "updatedAt":
+			if _, ok := fieldSeen[integrationtool.FieldUpdatedAt]; !ok {
+				selectedFields = append(selectedFields, integrationtool.FieldUpdatedAt)
+				fieldSeen[integrationtool.FieldUpdatedAt] = struct{}{}
+			}
+		case "integrationID":
+			if _, ok := fieldSeen[integrationtool.FieldIntegrationID]; !ok {
+				selectedFields = append(selectedFields, integrationtool.FieldIntegrationID)
+				fieldSeen[integrationtool.FieldIntegrationID] = struct{}{}
+			}
+		case "name":
+			if _, ok := fieldSeen[integrationtool.FieldName]; !ok {
+				selectedFields = append(selectedFields, integrationtool.FieldName)
+				fieldSeen[integrationtool.FieldName] = struct{}{}
+			}
+		case "title":
+			if _, ok := fieldSeen[integrationtool.FieldTitle]; !ok {
+				selectedFields = append(selectedFields, integrationtool.FieldTitle)
+				fieldSeen[integrationtool.FieldTitle] = struct{}{}
+			}
+		case "description":
+			if _, ok := fieldSeen[integrationtool.FieldDescription]; !ok {
+				selectedFields = append(selectedFields, integrationtool.FieldDescription)
+				fieldSeen[integrationtool.FieldDescription] = struct{}{}
+			}
+		case "inputSchema":
+			if _, ok := fieldSeen[integrationtool.FieldInputSchema]; !ok {
+				selectedFields = append(selectedFields, integrationtool.FieldInputSchema)
+				fieldSeen[integrationtool.FieldInputSchema] = struct{}{}
+			}
+		case "outputSchema":
+			if _, ok := fieldSeen[integrationtool.FieldOutputSchema]; !ok {
+				selectedFields = append(selectedFields, integrationtool.FieldOutputSchema)
+				fieldSeen[integrationtool.FieldOutputSchema] = struct{}{}
+			}
+		case "risk":
+			if _, ok := fieldSeen[integrationtool.FieldRisk]; !ok {
+				selectedFields = append(selectedFields, integrationtool.FieldRisk)
+				fieldSeen[integrationtool.FieldRisk] = struct{}{}
+			}
+		case "callPolicy":
+			if _, ok := fieldSeen[integrationtool.FieldCallPolicy]; !ok {
+				selectedFields = append(selectedFields, integrationtool.FieldCallPolicy)
+				fieldSeen[integrationtool.FieldCallPolicy] = struct{}{}
+			}
+		case "argumentRules":
+			if _, ok := fieldSeen[integrationtool.FieldArgumentRules]; !ok {
+				selectedFields = append(selectedFields, integrationtool.FieldArgumentRules)
+				fieldSeen[integrationtool.FieldArgumentRules] = struct{}{}
+			}
+		case "timeout":
+			if _, ok := fieldSeen[integrationtool.FieldTimeout]; !ok {
+				selectedFields = append(selectedFields, integrationtool.FieldTimeout)
+				fieldSeen[integrationtool.FieldTimeout] = struct{}{}
+			}
+		case "enabled":
+			if _, ok := fieldSeen[integrationtool.FieldEnabled]; !ok {
+				selectedFields = append(selectedFields, integrationtool.FieldEnabled)
+				fieldSeen[integrationtool.FieldEnabled] = struct{}{}
+			}
+		case "pinnedHash":
+			if _, ok := fieldSeen[integrationtool.FieldPinnedHash]; !ok {
+				selectedFields = append(selectedFields, integrationtool.FieldPinnedHash)
+				fieldSeen[integrationtool.FieldPinnedHash] = struct{}{}
+			}
+		case "drift":
+			if _, ok := fieldSeen[integrationtool.FieldDrift]; !ok {
+				selectedFields = append(selectedFields, integrationtool.FieldDrift)
+				fieldSeen[integrationtool.FieldDrift] = struct{}{}
+			}
+		case "id":
+		case "__typename":
+		default:
+			unknownSeen = true
+		}
+	}
+	if !unknownSeen {
+		_q.Select(selectedFields...)
+	}
+	return nil
+}
+
+type integrationtoolPaginateArgs struct {
+	first, last   *int
+	after, before *Cursor
+	opts          []IntegrationToolPaginateOption
+}
+
+func newIntegrationToolPaginateArgs(rv map[string]any) *integrationtoolPaginateArgs {
+	args := &integrationtoolPaginateArgs{}
+	if rv == nil {
+		return args
+	}
+	if v := rv[firstField]; v != nil {
+		args.first = v.(*int)
+	}
+	if v := rv[lastField]; v != nil {
+		args.last = v.(*int)
+	}
+	if v := rv[afterField]; v != nil {
+		args.after = v.(*Cursor)
+	}
+	if v := rv[beforeField]; v != nil {
+		args.before = v.(*Cursor)
+	}
+	if v, ok := rv[orderByField]; ok {
+		switch v := v.(type) {
+		case []*IntegrationToolOrder:
+			args.opts = append(args.opts, WithIntegrationToolOrder(v))
+		case []any:
+			var orders []*IntegrationToolOrder
+			for i := range v {
+				mv, ok := v[i].(map[string]any)
+				if !ok {
+					continue
+				}
+				var (
+					err1, err2 error
+					order      = &IntegrationToolOrder{Field: &IntegrationToolOrderField{}, Direction: entgql.OrderDirectionAsc}
+				)
+				if d, ok := mv[directionField]; ok {
+					err1 = order.Direction.UnmarshalGQL(d)
+				}
+				if f, ok := mv[fieldField]; ok {
+					err2 = order.Field.UnmarshalGQL(f)
+				}
+				if err1 == nil && err2 == nil {
+					orders = append(orders, order)
+				}
+			}
+			args.opts = append(args.opts, WithIntegrationToolOrder(orders))
+		}
+	}
+	return args
+}
+
+// CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
 func (_q *InvitationQuery) CollectFields(ctx context.Context, satisfies ...string) (*InvitationQuery, error) {
 	fc := graphql.GetFieldContext(ctx)
 	if fc == nil {
@@ -2830,6 +3010,11 @@ func (_q *OAuthGrantQuery) collectField(ctx context.Context, oneNode bool, opCtx
 			if _, ok := fieldSeen[oauthgrant.FieldPersonID]; !ok {
 				selectedFields = append(selectedFields, oauthgrant.FieldPersonID)
 				fieldSeen[oauthgrant.FieldPersonID] = struct{}{}
+			}
+		case "ownerID":
+			if _, ok := fieldSeen[oauthgrant.FieldOwnerID]; !ok {
+				selectedFields = append(selectedFields, oauthgrant.FieldOwnerID)
+				fieldSeen[oauthgrant.FieldOwnerID] = struct{}{}
 			}
 		case "account":
 			if _, ok := fieldSeen[oauthgrant.FieldAccount]; !ok {
@@ -3560,6 +3745,310 @@ func newSyncJobPaginateArgs(rv map[string]any) *syncjobPaginateArgs {
 				}
 			}
 			args.opts = append(args.opts, WithSyncJobOrder(orders))
+		}
+	}
+	return args
+}
+
+// CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
+func (_q *ToolConnectionQuery) CollectFields(ctx context.Context, satisfies ...string) (*ToolConnectionQuery, error) {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return _q, nil
+	}
+	if err := _q.collectField(ctx, false, graphql.GetOperationContext(ctx), fc.Field, nil, satisfies...); err != nil {
+		return nil, err
+	}
+	return _q, nil
+}
+
+func (_q *ToolConnectionQuery) collectField(ctx context.Context, oneNode bool, opCtx *graphql.OperationContext, collected graphql.CollectedField, path []string, satisfies ...string) error {
+	path = append([]string(nil), path...)
+	var (
+		unknownSeen    bool
+		fieldSeen      = make(map[string]struct{}, len(toolconnection.Columns))
+		selectedFields = []string{toolconnection.FieldID}
+	)
+	for _, field := range graphql.CollectFields(opCtx, collected.Selections, satisfies) {
+		switch field.Name {
+		case "createdAt":
+			if _, ok := fieldSeen[toolconnection.FieldCreatedAt]; !ok {
+				selectedFields = append(selectedFields, toolconnection.FieldCreatedAt)
+				fieldSeen[toolconnection.FieldCreatedAt] = struct{}{}
+			}
+		case "updatedAt":
+			if _, ok := fieldSeen[toolconnection.FieldUpdatedAt]; !ok {
+				selectedFields = append(selectedFields, toolconnection.FieldUpdatedAt)
+				fieldSeen[toolconnection.FieldUpdatedAt] = struct{}{}
+			}
+		case "integrationID":
+			if _, ok := fieldSeen[toolconnection.FieldIntegrationID]; !ok {
+				selectedFields = append(selectedFields, toolconnection.FieldIntegrationID)
+				fieldSeen[toolconnection.FieldIntegrationID] = struct{}{}
+			}
+		case "personID":
+			if _, ok := fieldSeen[toolconnection.FieldPersonID]; !ok {
+				selectedFields = append(selectedFields, toolconnection.FieldPersonID)
+				fieldSeen[toolconnection.FieldPersonID] = struct{}{}
+			}
+		case "grantID":
+			if _, ok := fieldSeen[toolconnection.FieldGrantID]; !ok {
+				selectedFields = append(selectedFields, toolconnection.FieldGrantID)
+				fieldSeen[toolconnection.FieldGrantID] = struct{}{}
+			}
+		case "status":
+			if _, ok := fieldSeen[toolconnection.FieldStatus]; !ok {
+				selectedFields = append(selectedFields, toolconnection.FieldStatus)
+				fieldSeen[toolconnection.FieldStatus] = struct{}{}
+			}
+		case "lastCheckedAt":
+			if _, ok := fieldSeen[toolconnection.FieldLastCheckedAt]; !ok {
+				selectedFields = append(selectedFields, toolconnection.FieldLastCheckedAt)
+				fieldSeen[toolconnection.FieldLastCheckedAt] = struct{}{}
+			}
+		case "lastError":
+			if _, ok := fieldSeen[toolconnection.FieldLastError]; !ok {
+				selectedFields = append(selectedFields, toolconnection.FieldLastError)
+				fieldSeen[toolconnection.FieldLastError] = struct{}{}
+			}
+		case "id":
+		case "__typename":
+		default:
+			unknownSeen = true
+		}
+	}
+	if !unknownSeen {
+		_q.Select(selectedFields...)
+	}
+	return nil
+}
+
+type toolconnectionPaginateArgs struct {
+	first, last   *int
+	after, before *Cursor
+	opts          []ToolConnectionPaginateOption
+}
+
+func newToolConnectionPaginateArgs(rv map[string]any) *toolconnectionPaginateArgs {
+	args := &toolconnectionPaginateArgs{}
+	if rv == nil {
+		return args
+	}
+	if v := rv[firstField]; v != nil {
+		args.first = v.(*int)
+	}
+	if v := rv[lastField]; v != nil {
+		args.last = v.(*int)
+	}
+	if v := rv[afterField]; v != nil {
+		args.after = v.(*Cursor)
+	}
+	if v := rv[beforeField]; v != nil {
+		args.before = v.(*Cursor)
+	}
+	if v, ok := rv[orderByField]; ok {
+		switch v := v.(type) {
+		case map[string]any:
+			var (
+				err1, err2 error
+				order      = &ToolConnectionOrder{Field: &ToolConnectionOrderField{}, Direction: entgql.OrderDirectionAsc}
+			)
+			if d, ok := v[directionField]; ok {
+				err1 = order.Direction.UnmarshalGQL(d)
+			}
+			if f, ok := v[fieldField]; ok {
+				err2 = order.Field.UnmarshalGQL(f)
+			}
+			if err1 == nil && err2 == nil {
+				args.opts = append(args.opts, WithToolConnectionOrder(order))
+			}
+		case *ToolConnectionOrder:
+			if v != nil {
+				args.opts = append(args.opts, WithToolConnectionOrder(v))
+			}
+		}
+	}
+	return args
+}
+
+// CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
+func (_q *ToolIntegrationQuery) CollectFields(ctx context.Context, satisfies ...string) (*ToolIntegrationQuery, error) {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return _q, nil
+	}
+	if err := _q.collectField(ctx, false, graphql.GetOperationContext(ctx), fc.Field, nil, satisfies...); err != nil {
+		return nil, err
+	}
+	return _q, nil
+}
+
+func (_q *ToolIntegrationQuery) collectField(ctx context.Context, oneNode bool, opCtx *graphql.OperationContext, collected graphql.CollectedField, path []string, satisfies ...string) error {
+	path = append([]string(nil), path...)
+	var (
+		unknownSeen    bool
+		fieldSeen      = make(map[string]struct{}, len(toolintegration.Columns))
+		selectedFields = []string{toolintegration.FieldID}
+	)
+	for _, field := range graphql.CollectFields(opCtx, collected.Selections, satisfies) {
+		switch field.Name {
+
+		case "tools":
+			var (
+				alias = field.Alias
+				path  = append(path, alias)
+				query = (&IntegrationToolClient{config: _q.config}).Query()
+			)
+			if err := query.collectField(ctx, false, opCtx, field, path, mayAddCondition(satisfies, integrationtoolImplementors)...); err != nil {
+				return err
+			}
+			_q.WithNamedTools(alias, func(wq *IntegrationToolQuery) {
+				*wq = *query
+			})
+
+		case "connections":
+			var (
+				alias = field.Alias
+				path  = append(path, alias)
+				query = (&ToolConnectionClient{config: _q.config}).Query()
+			)
+			if err := query.collectField(ctx, false, opCtx, field, path, mayAddCondition(satisfies, toolconnectionImplementors)...); err != nil {
+				return err
+			}
+			_q.WithNamedConnections(alias, func(wq *ToolConnectionQuery) {
+				*wq = *query
+			})
+		case "createdAt":
+			if _, ok := fieldSeen[toolintegration.FieldCreatedAt]; !ok {
+				selectedFields = append(selectedFields, toolintegration.FieldCreatedAt)
+				fieldSeen[toolintegration.FieldCreatedAt] = struct{}{}
+			}
+		case "updatedAt":
+			if _, ok := fieldSeen[toolintegration.FieldUpdatedAt]; !ok {
+				selectedFields = append(selectedFields, toolintegration.FieldUpdatedAt)
+				fieldSeen[toolintegration.FieldUpdatedAt] = struct{}{}
+			}
+		case "kind":
+			if _, ok := fieldSeen[toolintegration.FieldKind]; !ok {
+				selectedFields = append(selectedFields, toolintegration.FieldKind)
+				fieldSeen[toolintegration.FieldKind] = struct{}{}
+			}
+		case "provider":
+			if _, ok := fieldSeen[toolintegration.FieldProvider]; !ok {
+				selectedFields = append(selectedFields, toolintegration.FieldProvider)
+				fieldSeen[toolintegration.FieldProvider] = struct{}{}
+			}
+		case "name":
+			if _, ok := fieldSeen[toolintegration.FieldName]; !ok {
+				selectedFields = append(selectedFields, toolintegration.FieldName)
+				fieldSeen[toolintegration.FieldName] = struct{}{}
+			}
+		case "slug":
+			if _, ok := fieldSeen[toolintegration.FieldSlug]; !ok {
+				selectedFields = append(selectedFields, toolintegration.FieldSlug)
+				fieldSeen[toolintegration.FieldSlug] = struct{}{}
+			}
+		case "ownerScope":
+			if _, ok := fieldSeen[toolintegration.FieldOwnerScope]; !ok {
+				selectedFields = append(selectedFields, toolintegration.FieldOwnerScope)
+				fieldSeen[toolintegration.FieldOwnerScope] = struct{}{}
+			}
+		case "personID":
+			if _, ok := fieldSeen[toolintegration.FieldPersonID]; !ok {
+				selectedFields = append(selectedFields, toolintegration.FieldPersonID)
+				fieldSeen[toolintegration.FieldPersonID] = struct{}{}
+			}
+		case "credentialsOf":
+			if _, ok := fieldSeen[toolintegration.FieldCredentialsOf]; !ok {
+				selectedFields = append(selectedFields, toolintegration.FieldCredentialsOf)
+				fieldSeen[toolintegration.FieldCredentialsOf] = struct{}{}
+			}
+		case "enabled":
+			if _, ok := fieldSeen[toolintegration.FieldEnabled]; !ok {
+				selectedFields = append(selectedFields, toolintegration.FieldEnabled)
+				fieldSeen[toolintegration.FieldEnabled] = struct{}{}
+			}
+		case "config":
+			if _, ok := fieldSeen[toolintegration.FieldConfig]; !ok {
+				selectedFields = append(selectedFields, toolintegration.FieldConfig)
+				fieldSeen[toolintegration.FieldConfig] = struct{}{}
+			}
+		case "discoveredAt":
+			if _, ok := fieldSeen[toolintegration.FieldDiscoveredAt]; !ok {
+				selectedFields = append(selectedFields, toolintegration.FieldDiscoveredAt)
+				fieldSeen[toolintegration.FieldDiscoveredAt] = struct{}{}
+			}
+		case "schemaHash":
+			if _, ok := fieldSeen[toolintegration.FieldSchemaHash]; !ok {
+				selectedFields = append(selectedFields, toolintegration.FieldSchemaHash)
+				fieldSeen[toolintegration.FieldSchemaHash] = struct{}{}
+			}
+		case "lastError":
+			if _, ok := fieldSeen[toolintegration.FieldLastError]; !ok {
+				selectedFields = append(selectedFields, toolintegration.FieldLastError)
+				fieldSeen[toolintegration.FieldLastError] = struct{}{}
+			}
+		case "id":
+		case "__typename":
+		default:
+			unknownSeen = true
+		}
+	}
+	if !unknownSeen {
+		_q.Select(selectedFields...)
+	}
+	return nil
+}
+
+type toolintegrationPaginateArgs struct {
+	first, last   *int
+	after, before *Cursor
+	opts          []ToolIntegrationPaginateOption
+}
+
+func newToolIntegrationPaginateArgs(rv map[string]any) *toolintegrationPaginateArgs {
+	args := &toolintegrationPaginateArgs{}
+	if rv == nil {
+		return args
+	}
+	if v := rv[firstField]; v != nil {
+		args.first = v.(*int)
+	}
+	if v := rv[lastField]; v != nil {
+		args.last = v.(*int)
+	}
+	if v := rv[afterField]; v != nil {
+		args.after = v.(*Cursor)
+	}
+	if v := rv[beforeField]; v != nil {
+		args.before = v.(*Cursor)
+	}
+	if v, ok := rv[orderByField]; ok {
+		switch v := v.(type) {
+		case []*ToolIntegrationOrder:
+			args.opts = append(args.opts, WithToolIntegrationOrder(v))
+		case []any:
+			var orders []*ToolIntegrationOrder
+			for i := range v {
+				mv, ok := v[i].(map[string]any)
+				if !ok {
+					continue
+				}
+				var (
+					err1, err2 error
+					order      = &ToolIntegrationOrder{Field: &ToolIntegrationOrderField{}, Direction: entgql.OrderDirectionAsc}
+				)
+				if d, ok := mv[directionField]; ok {
+					err1 = order.Direction.UnmarshalGQL(d)
+				}
+				if f, ok := mv[fieldField]; ok {
+					err2 = order.Field.UnmarshalGQL(f)
+				}
+				if err1 == nil && err2 == nil {
+					orders = append(orders, order)
+				}
+			}
+			args.opts = append(args.opts, WithToolIntegrationOrder(orders))
 		}
 	}
 	return args

@@ -188,6 +188,14 @@ func (_m *Document) Connector(ctx context.Context) (*Connector, error) {
 	return result, err
 }
 
+func (_m *IntegrationTool) Integration(ctx context.Context) (*ToolIntegration, error) {
+	result, err := _m.Edges.IntegrationOrErr()
+	if IsNotLoaded(err) {
+		result, err = _m.QueryIntegration().Only(ctx)
+	}
+	return result, err
+}
+
 func (_m *Membership) User(ctx context.Context) (*User, error) {
 	result, err := _m.Edges.UserOrErr()
 	if IsNotLoaded(err) {
@@ -232,6 +240,30 @@ func (_m *SyncJob) Connector(ctx context.Context) (*Connector, error) {
 	result, err := _m.Edges.ConnectorOrErr()
 	if IsNotLoaded(err) {
 		result, err = _m.QueryConnector().Only(ctx)
+	}
+	return result, err
+}
+
+func (_m *ToolIntegration) Tools(ctx context.Context) (result []*IntegrationTool, err error) {
+	if fc := graphql.GetFieldContext(ctx); fc != nil && fc.Field.Alias != "" {
+		result, err = _m.NamedTools(graphql.GetFieldContext(ctx).Field.Alias)
+	} else {
+		result, err = _m.Edges.ToolsOrErr()
+	}
+	if IsNotLoaded(err) {
+		result, err = _m.QueryTools().All(ctx)
+	}
+	return result, err
+}
+
+func (_m *ToolIntegration) Connections(ctx context.Context) (result []*ToolConnection, err error) {
+	if fc := graphql.GetFieldContext(ctx); fc != nil && fc.Field.Alias != "" {
+		result, err = _m.NamedConnections(graphql.GetFieldContext(ctx).Field.Alias)
+	} else {
+		result, err = _m.Edges.ConnectionsOrErr()
+	}
+	if IsNotLoaded(err) {
+		result, err = _m.QueryConnections().All(ctx)
 	}
 	return result, err
 }

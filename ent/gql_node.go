@@ -21,6 +21,7 @@ import (
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/ent/inboundevent"
 	"github.com/magpie-search/magpie/ent/inboundintegration"
+	"github.com/magpie-search/magpie/ent/integrationtool"
 	"github.com/magpie-search/magpie/ent/invitation"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/message"
@@ -29,6 +30,8 @@ import (
 	"github.com/magpie-search/magpie/ent/sourcefile"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent/toolconnection"
+	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/ent/workspace"
 )
@@ -93,6 +96,11 @@ var inboundintegrationImplementors = []string{"InboundIntegration", "Node"}
 // IsNode implements the Node interface check for GQLGen.
 func (*InboundIntegration) IsNode() {}
 
+var integrationtoolImplementors = []string{"IntegrationTool", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*IntegrationTool) IsNode() {}
+
 var invitationImplementors = []string{"Invitation", "Node"}
 
 // IsNode implements the Node interface check for GQLGen.
@@ -132,6 +140,16 @@ var syncjobImplementors = []string{"SyncJob", "Node"}
 
 // IsNode implements the Node interface check for GQLGen.
 func (*SyncJob) IsNode() {}
+
+var toolconnectionImplementors = []string{"ToolConnection", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*ToolConnection) IsNode() {}
+
+var toolintegrationImplementors = []string{"ToolIntegration", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*ToolIntegration) IsNode() {}
 
 var userImplementors = []string{"User", "Node"}
 
@@ -300,6 +318,15 @@ func (c *Client) noder(ctx context.Context, table string, id uuid.UUID) (Noder, 
 			}
 		}
 		return query.Only(ctx)
+	case integrationtool.Table:
+		query := c.IntegrationTool.Query().
+			Where(integrationtool.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, integrationtoolImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
 	case invitation.Table:
 		query := c.Invitation.Query().
 			Where(invitation.ID(id))
@@ -368,6 +395,24 @@ func (c *Client) noder(ctx context.Context, table string, id uuid.UUID) (Noder, 
 			Where(syncjob.ID(id))
 		if fc := graphql.GetFieldContext(ctx); fc != nil {
 			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, syncjobImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
+	case toolconnection.Table:
+		query := c.ToolConnection.Query().
+			Where(toolconnection.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, toolconnectionImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
+	case toolintegration.Table:
+		query := c.ToolIntegration.Query().
+			Where(toolintegration.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, toolintegrationImplementors...); err != nil {
 				return nil, err
 			}
 		}
@@ -639,6 +684,22 @@ func (c *Client) noders(ctx context.Context, table string, ids []uuid.UUID) ([]N
 				*noder = node
 			}
 		}
+	case integrationtool.Table:
+		query := c.IntegrationTool.Query().
+			Where(integrationtool.IDIn(ids...))
+		query, err := query.CollectFields(ctx, integrationtoolImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
 	case invitation.Table:
 		query := c.Invitation.Query().
 			Where(invitation.IDIn(ids...))
@@ -755,6 +816,38 @@ func (c *Client) noders(ctx context.Context, table string, ids []uuid.UUID) ([]N
 		query := c.SyncJob.Query().
 			Where(syncjob.IDIn(ids...))
 		query, err := query.CollectFields(ctx, syncjobImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
+	case toolconnection.Table:
+		query := c.ToolConnection.Query().
+			Where(toolconnection.IDIn(ids...))
+		query, err := query.CollectFields(ctx, toolconnectionImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
+	case toolintegration.Table:
+		query := c.ToolIntegration.Query().
+			Where(toolintegration.IDIn(ids...))
+		query, err := query.CollectFields(ctx, toolintegrationImplementors...)
 		if err != nil {
 			return nil, err
 		}

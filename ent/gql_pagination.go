@@ -26,6 +26,7 @@ import (
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/ent/inboundevent"
 	"github.com/magpie-search/magpie/ent/inboundintegration"
+	"github.com/magpie-search/magpie/ent/integrationtool"
 	"github.com/magpie-search/magpie/ent/invitation"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/message"
@@ -34,6 +35,8 @@ import (
 	"github.com/magpie-search/magpie/ent/sourcefile"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent/toolconnection"
+	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/ent/workspace"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -4095,6 +4098,374 @@ func (_m *InboundIntegration) ToEdge(order *InboundIntegrationOrder) *InboundInt
 	}
 }
 
+// IntegrationToolEdge is the edge representation of IntegrationTool.
+type IntegrationToolEdge struct {
+	Node   *IntegrationTool `json:"node"`
+	Cursor Cursor           `json:"cursor"`
+}
+
+// IntegrationToolConnection is the connection containing edges to IntegrationTool.
+type IntegrationToolConnection struct {
+	Edges      []*IntegrationToolEdge `json:"edges"`
+	PageInfo   PageInfo               `json:"pageInfo"`
+	TotalCount int                    `json:"totalCount"`
+}
+
+func (c *IntegrationToolConnection) build(nodes []*IntegrationTool, pager *integrationtoolPager, after *Cursor, first *int, before *Cursor, last *int) {
+	c.PageInfo.HasNextPage = before != nil
+	c.PageInfo.HasPreviousPage = after != nil
+	if first != nil && *first+1 == len(nodes) {
+		c.PageInfo.HasNextPage = true
+		nodes = nodes[:len(nodes)-1]
+	} else if last != nil && *last+1 == len(nodes) {
+		c.PageInfo.HasPreviousPage = true
+		nodes = nodes[:len(nodes)-1]
+	}
+	var nodeAt func(int) *IntegrationTool
+	if last != nil {
+		n := len(nodes) - 1
+		nodeAt = func(i int) *IntegrationTool {
+			return nodes[n-i]
+		}
+	} else {
+		nodeAt = func(i int) *IntegrationTool {
+			return nodes[i]
+		}
+	}
+	c.Edges = make([]*IntegrationToolEdge, len(nodes))
+	for i := range nodes {
+		node := nodeAt(i)
+		c.Edges[i] = &IntegrationToolEdge{
+			Node:   node,
+			Cursor: pager.toCursor(node),
+		}
+	}
+	if l := len(c.Edges); l > 0 {
+		c.PageInfo.StartCursor = &c.Edges[0].Cursor
+		c.PageInfo.EndCursor = &c.Edges[l-1].Cursor
+	}
+	if c.TotalCount == 0 {
+		c.TotalCount = len(nodes)
+	}
+}
+
+// IntegrationToolPaginateOption enables pagination customization.
+type IntegrationToolPaginateOption func(*integrationtoolPager) error
+
+// WithIntegrationToolOrder configures pagination ordering.
+func WithIntegrationToolOrder(order []*IntegrationToolOrder) IntegrationToolPaginateOption {
+	return func(pager *integrationtoolPager) error {
+		for _, o := range order {
+			if err := o.Direction.Validate(); err != nil {
+				return err
+			}
+		}
+		pager.order = append(pager.order, order...)
+		return nil
+	}
+}
+
+// WithIntegrationToolFilter configures pagination filter.
+func WithIntegrationToolFilter(filter func(*IntegrationToolQuery) (*IntegrationToolQuery, error)) IntegrationToolPaginateOption {
+	return func(pager *integrationtoolPager) error {
+		if filter == nil {
+			return errors.New("IntegrationToolQuery filter cannot be nil")
+		}
+		pager.filter = filter
+		return nil
+	}
+}
+
+type integrationtoolPager struct {
+	reverse bool
+	order   []*IntegrationToolOrder
+	filter  func(*IntegrationToolQuery) (*IntegrationToolQuery, error)
+}
+
+func newIntegrationToolPager(opts []IntegrationToolPaginateOption, reverse bool) (*integrationtoolPager, error) {
+	pager := &integrationtoolPager{reverse: reverse}
+	for _, opt := range opts {
+		if err := opt(pager); err != nil {
+			return nil, err
+		}
+	}
+	for i, o := range pager.order {
+		if i > 0 && o.Field == pager.order[i-1].Field {
+			return nil, fmt.Errorf("duplicate order direction %q", o.Direction)
+		}
+	}
+	return pager, nil
+}
+
+func (p *integrationtoolPager) applyFilter(query *IntegrationToolQuery) (*IntegrationToolQuery, error) {
+	if p.filter != nil {
+		return p.filter(query)
+	}
+	return query, nil
+}
+
+func (p *integrationtoolPager) toCursor(_m *IntegrationTool) Cursor {
+	cs_ := make([]any, 0, len(p.order))
+	for _, o_ := range p.order {
+		cs_ = append(cs_, o_.Field.toCursor(_m).Value)
+	}
+	return Cursor{ID: _m.ID, Value: cs_}
+}
+
+func (p *integrationtoolPager) applyCursors(query *IntegrationToolQuery, after, before *Cursor) (*IntegrationToolQuery, error) {
+	idDirection := entgql.OrderDirectionAsc
+	if p.reverse {
+		idDirection = entgql.OrderDirectionDesc
+	}
+	fields, directions := make([]string, 0, len(p.order)), make([]OrderDirection, 0, len(p.order))
+	for _, o := range p.order {
+		fields = append(fields, o.Field.column)
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		directions = append(directions, direction)
+	}
+	predicates, err := entgql.MultiCursorsPredicate(after, before, &entgql.MultiCursorsOptions{
+		FieldID:     DefaultIntegrationToolOrder.Field.column,
+		DirectionID: idDirection,
+		Fields:      fields,
+		Directions:  directions,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, predicate := range predicates {
+		query = query.Where(predicate)
+	}
+	return query, nil
+}
+
+func (p *integrationtoolPager) applyOrder(query *IntegrationToolQuery) *IntegrationToolQuery {
+	var defaultOrdered bool
+	for _, o := range p.order {
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(o.Field.toTerm(direction.OrderTermOption()))
+		if o.Field.column == DefaultIntegrationToolOrder.Field.column {
+			defaultOrdered = true
+		}
+		if len(query.ctx.Fields) > 0 {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	if !defaultOrdered {
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(DefaultIntegrationToolOrder.Field.toTerm(direction.OrderTermOption()))
+	}
+	return query
+}
+
+func (p *integrationtoolPager) orderExpr(query *IntegrationToolQuery) sql.Querier {
+	if len(query.ctx.Fields) > 0 {
+		for _, o := range p.order {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	return sql.ExprFunc(func(b *sql.Builder) {
+		for _, o := range p.order {
+			direction := o.Direction
+			if p.reverse {
+				direction = direction.Reverse()
+			}
+			b.Ident(o.Field.column).Pad().WriteString(string(direction))
+			b.Comma()
+		}
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		b.Ident(DefaultIntegrationToolOrder.Field.column).Pad().WriteString(string(direction))
+	})
+}
+
+// Paginate executes the query and returns a relay based cursor connection to IntegrationTool.
+func (_m *IntegrationToolQuery) Paginate(
+	ctx context.Context, after *Cursor, first *int,
+	before *Cursor, last *int, opts ...IntegrationToolPaginateOption,
+) (*IntegrationToolConnection, error) {
+	if err := validateFirstLast(first, last); err != nil {
+		return nil, err
+	}
+	pager, err := newIntegrationToolPager(opts, last != nil)
+	if err != nil {
+		return nil, err
+	}
+	if _m, err = pager.applyFilter(_m); err != nil {
+		return nil, err
+	}
+	conn := &IntegrationToolConnection{Edges: []*IntegrationToolEdge{}}
+	ignoredEdges := !hasCollectedField(ctx, edgesField)
+	if hasCollectedField(ctx, totalCountField) || hasCollectedField(ctx, pageInfoField) {
+		hasPagination := after != nil || first != nil || before != nil || last != nil
+		if hasPagination || ignoredEdges {
+			c := _m.Clone()
+			c.ctx.Fields = nil
+			if conn.TotalCount, err = c.Count(ctx); err != nil {
+				return nil, err
+			}
+			conn.PageInfo.HasNextPage = first != nil && conn.TotalCount > 0
+			conn.PageInfo.HasPreviousPage = last != nil && conn.TotalCount > 0
+		}
+	}
+	if ignoredEdges || (first != nil && *first == 0) || (last != nil && *last == 0) {
+		return conn, nil
+	}
+	if _m, err = pager.applyCursors(_m, after, before); err != nil {
+		return nil, err
+	}
+	limit := paginateLimit(first, last)
+	if limit != 0 {
+		_m.Limit(limit)
+	}
+	if field := collectedField(ctx, edgesField, nodeField); field != nil {
+		if err := _m.collectField(ctx, limit == 1, graphql.GetOperationContext(ctx), *field, []string{edgesField, nodeField}); err != nil {
+			return nil, err
+		}
+	}
+	_m = pager.applyOrder(_m)
+	nodes, err := _m.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.build(nodes, pager, after, first, before, last)
+	return conn, nil
+}
+
+var (
+	// IntegrationToolOrderFieldCreatedAt orders IntegrationTool by created_at.
+	IntegrationToolOrderFieldCreatedAt = &IntegrationToolOrderField{
+		Value: func(_m *IntegrationTool) (ent.Value, error) {
+			return _m.CreatedAt, nil
+		},
+		column: integrationtool.FieldCreatedAt,
+		toTerm: integrationtool.ByCreatedAt,
+		toCursor: func(_m *IntegrationTool) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.CreatedAt,
+			}
+		},
+	}
+	// IntegrationToolOrderFieldUpdatedAt orders IntegrationTool by updated_at.
+	IntegrationToolOrderFieldUpdatedAt = &IntegrationToolOrderField{
+		Value: func(_m *IntegrationTool) (ent.Value, error) {
+			return _m.UpdatedAt, nil
+		},
+		column: integrationtool.FieldUpdatedAt,
+		toTerm: integrationtool.ByUpdatedAt,
+		toCursor: func(_m *IntegrationTool) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.UpdatedAt,
+			}
+		},
+	}
+	// IntegrationToolOrderFieldName orders IntegrationTool by name.
+	IntegrationToolOrderFieldName = &IntegrationToolOrderField{
+		Value: func(_m *IntegrationTool) (ent.Value, error) {
+			return _m.Name, nil
+		},
+		column: integrationtool.FieldName,
+		toTerm: integrationtool.ByName,
+		toCursor: func(_m *IntegrationTool) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.Name,
+			}
+		},
+	}
+)
+
+// String implement fmt.Stringer interface.
+func (f IntegrationToolOrderField) String() string {
+	var str string
+	switch f.column {
+	case IntegrationToolOrderFieldCreatedAt.column:
+		str = "CREATED_AT"
+	case IntegrationToolOrderFieldUpdatedAt.column:
+		str = "UPDATED_AT"
+	case IntegrationToolOrderFieldName.column:
+		str = "NAME"
+	}
+	return str
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (f IntegrationToolOrderField) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(f.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (f *IntegrationToolOrderField) UnmarshalGQL(v interface{}) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("IntegrationToolOrderField %T must be a string", v)
+	}
+	switch str {
+	case "CREATED_AT":
+		*f = *IntegrationToolOrderFieldCreatedAt
+	case "UPDATED_AT":
+		*f = *IntegrationToolOrderFieldUpdatedAt
+	case "NAME":
+		*f = *IntegrationToolOrderFieldName
+	default:
+		return fmt.Errorf("%s is not a valid IntegrationToolOrderField", str)
+	}
+	return nil
+}
+
+// IntegrationToolOrderField defines the ordering field of IntegrationTool.
+type IntegrationToolOrderField struct {
+	// Value extracts the ordering value from the given IntegrationTool.
+	Value    func(*IntegrationTool) (ent.Value, error)
+	column   string // field or computed.
+	toTerm   func(...sql.OrderTermOption) integrationtool.OrderOption
+	toCursor func(*IntegrationTool) Cursor
+}
+
+// IntegrationToolOrder defines the ordering of IntegrationTool.
+type IntegrationToolOrder struct {
+	Direction OrderDirection             `json:"direction"`
+	Field     *IntegrationToolOrderField `json:"field"`
+}
+
+// DefaultIntegrationToolOrder is the default ordering of IntegrationTool.
+var DefaultIntegrationToolOrder = &IntegrationToolOrder{
+	Direction: entgql.OrderDirectionAsc,
+	Field: &IntegrationToolOrderField{
+		Value: func(_m *IntegrationTool) (ent.Value, error) {
+			return _m.ID, nil
+		},
+		column: integrationtool.FieldID,
+		toTerm: integrationtool.ByID,
+		toCursor: func(_m *IntegrationTool) Cursor {
+			return Cursor{ID: _m.ID}
+		},
+	},
+}
+
+// ToEdge converts IntegrationTool into IntegrationToolEdge.
+func (_m *IntegrationTool) ToEdge(order *IntegrationToolOrder) *IntegrationToolEdge {
+	if order == nil {
+		order = DefaultIntegrationToolOrder
+	}
+	return &IntegrationToolEdge{
+		Node:   _m,
+		Cursor: order.Field.toCursor(_m),
+	}
+}
+
 // InvitationEdge is the edge representation of Invitation.
 type InvitationEdge struct {
 	Node   *Invitation `json:"node"`
@@ -7001,6 +7372,688 @@ func (_m *SyncJob) ToEdge(order *SyncJobOrder) *SyncJobEdge {
 		order = DefaultSyncJobOrder
 	}
 	return &SyncJobEdge{
+		Node:   _m,
+		Cursor: order.Field.toCursor(_m),
+	}
+}
+
+// ToolConnectionEdge is the edge representation of ToolConnection.
+type ToolConnectionEdge struct {
+	Node   *ToolConnection `json:"node"`
+	Cursor Cursor          `json:"cursor"`
+}
+
+// ToolConnectionConnection is the connection containing edges to ToolConnection.
+type ToolConnectionConnection struct {
+	Edges      []*ToolConnectionEdge `json:"edges"`
+	PageInfo   PageInfo              `json:"pageInfo"`
+	TotalCount int                   `json:"totalCount"`
+}
+
+func (c *ToolConnectionConnection) build(nodes []*ToolConnection, pager *toolconnectionPager, after *Cursor, first *int, before *Cursor, last *int) {
+	c.PageInfo.HasNextPage = before != nil
+	c.PageInfo.HasPreviousPage = after != nil
+	if first != nil && *first+1 == len(nodes) {
+		c.PageInfo.HasNextPage = true
+		nodes = nodes[:len(nodes)-1]
+	} else if last != nil && *last+1 == len(nodes) {
+		c.PageInfo.HasPreviousPage = true
+		nodes = nodes[:len(nodes)-1]
+	}
+	var nodeAt func(int) *ToolConnection
+	if last != nil {
+		n := len(nodes) - 1
+		nodeAt = func(i int) *ToolConnection {
+			return nodes[n-i]
+		}
+	} else {
+		nodeAt = func(i int) *ToolConnection {
+			return nodes[i]
+		}
+	}
+	c.Edges = make([]*ToolConnectionEdge, len(nodes))
+	for i := range nodes {
+		node := nodeAt(i)
+		c.Edges[i] = &ToolConnectionEdge{
+			Node:   node,
+			Cursor: pager.toCursor(node),
+		}
+	}
+	if l := len(c.Edges); l > 0 {
+		c.PageInfo.StartCursor = &c.Edges[0].Cursor
+		c.PageInfo.EndCursor = &c.Edges[l-1].Cursor
+	}
+	if c.TotalCount == 0 {
+		c.TotalCount = len(nodes)
+	}
+}
+
+// ToolConnectionPaginateOption enables pagination customization.
+type ToolConnectionPaginateOption func(*toolconnectionPager) error
+
+// WithToolConnectionOrder configures pagination ordering.
+func WithToolConnectionOrder(order *ToolConnectionOrder) ToolConnectionPaginateOption {
+	if order == nil {
+		order = DefaultToolConnectionOrder
+	}
+	o := *order
+	return func(pager *toolconnectionPager) error {
+		if err := o.Direction.Validate(); err != nil {
+			return err
+		}
+		if o.Field == nil {
+			o.Field = DefaultToolConnectionOrder.Field
+		}
+		pager.order = &o
+		return nil
+	}
+}
+
+// WithToolConnectionFilter configures pagination filter.
+func WithToolConnectionFilter(filter func(*ToolConnectionQuery) (*ToolConnectionQuery, error)) ToolConnectionPaginateOption {
+	return func(pager *toolconnectionPager) error {
+		if filter == nil {
+			return errors.New("ToolConnectionQuery filter cannot be nil")
+		}
+		pager.filter = filter
+		return nil
+	}
+}
+
+type toolconnectionPager struct {
+	reverse bool
+	order   *ToolConnectionOrder
+	filter  func(*ToolConnectionQuery) (*ToolConnectionQuery, error)
+}
+
+func newToolConnectionPager(opts []ToolConnectionPaginateOption, reverse bool) (*toolconnectionPager, error) {
+	pager := &toolconnectionPager{reverse: reverse}
+	for _, opt := range opts {
+		if err := opt(pager); err != nil {
+			return nil, err
+		}
+	}
+	if pager.order == nil {
+		pager.order = DefaultToolConnectionOrder
+	}
+	return pager, nil
+}
+
+func (p *toolconnectionPager) applyFilter(query *ToolConnectionQuery) (*ToolConnectionQuery, error) {
+	if p.filter != nil {
+		return p.filter(query)
+	}
+	return query, nil
+}
+
+func (p *toolconnectionPager) toCursor(_m *ToolConnection) Cursor {
+	return p.order.Field.toCursor(_m)
+}
+
+func (p *toolconnectionPager) applyCursors(query *ToolConnectionQuery, after, before *Cursor) (*ToolConnectionQuery, error) {
+	direction := p.order.Direction
+	if p.reverse {
+		direction = direction.Reverse()
+	}
+	for _, predicate := range entgql.CursorsPredicate(after, before, DefaultToolConnectionOrder.Field.column, p.order.Field.column, direction) {
+		query = query.Where(predicate)
+	}
+	return query, nil
+}
+
+func (p *toolconnectionPager) applyOrder(query *ToolConnectionQuery) *ToolConnectionQuery {
+	direction := p.order.Direction
+	if p.reverse {
+		direction = direction.Reverse()
+	}
+	query = query.Order(p.order.Field.toTerm(direction.OrderTermOption()))
+	if p.order.Field != DefaultToolConnectionOrder.Field {
+		query = query.Order(DefaultToolConnectionOrder.Field.toTerm(direction.OrderTermOption()))
+	}
+	if len(query.ctx.Fields) > 0 {
+		query.ctx.AppendFieldOnce(p.order.Field.column)
+	}
+	return query
+}
+
+func (p *toolconnectionPager) orderExpr(query *ToolConnectionQuery) sql.Querier {
+	direction := p.order.Direction
+	if p.reverse {
+		direction = direction.Reverse()
+	}
+	if len(query.ctx.Fields) > 0 {
+		query.ctx.AppendFieldOnce(p.order.Field.column)
+	}
+	return sql.ExprFunc(func(b *sql.Builder) {
+		b.Ident(p.order.Field.column).Pad().WriteString(string(direction))
+		if p.order.Field != DefaultToolConnectionOrder.Field {
+			b.Comma().Ident(DefaultToolConnectionOrder.Field.column).Pad().WriteString(string(direction))
+		}
+	})
+}
+
+// Paginate executes the query and returns a relay based cursor connection to ToolConnection.
+func (_m *ToolConnectionQuery) Paginate(
+	ctx context.Context, after *Cursor, first *int,
+	before *Cursor, last *int, opts ...ToolConnectionPaginateOption,
+) (*ToolConnectionConnection, error) {
+	if err := validateFirstLast(first, last); err != nil {
+		return nil, err
+	}
+	pager, err := newToolConnectionPager(opts, last != nil)
+	if err != nil {
+		return nil, err
+	}
+	if _m, err = pager.applyFilter(_m); err != nil {
+		return nil, err
+	}
+	conn := &ToolConnectionConnection{Edges: []*ToolConnectionEdge{}}
+	ignoredEdges := !hasCollectedField(ctx, edgesField)
+	if hasCollectedField(ctx, totalCountField) || hasCollectedField(ctx, pageInfoField) {
+		hasPagination := after != nil || first != nil || before != nil || last != nil
+		if hasPagination || ignoredEdges {
+			c := _m.Clone()
+			c.ctx.Fields = nil
+			if conn.TotalCount, err = c.Count(ctx); err != nil {
+				return nil, err
+			}
+			conn.PageInfo.HasNextPage = first != nil && conn.TotalCount > 0
+			conn.PageInfo.HasPreviousPage = last != nil && conn.TotalCount > 0
+		}
+	}
+	if ignoredEdges || (first != nil && *first == 0) || (last != nil && *last == 0) {
+		return conn, nil
+	}
+	if _m, err = pager.applyCursors(_m, after, before); err != nil {
+		return nil, err
+	}
+	limit := paginateLimit(first, last)
+	if limit != 0 {
+		_m.Limit(limit)
+	}
+	if field := collectedField(ctx, edgesField, nodeField); field != nil {
+		if err := _m.collectField(ctx, limit == 1, graphql.GetOperationContext(ctx), *field, []string{edgesField, nodeField}); err != nil {
+			return nil, err
+		}
+	}
+	_m = pager.applyOrder(_m)
+	nodes, err := _m.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.build(nodes, pager, after, first, before, last)
+	return conn, nil
+}
+
+var (
+	// ToolConnectionOrderFieldCreatedAt orders ToolConnection by created_at.
+	ToolConnectionOrderFieldCreatedAt = &ToolConnectionOrderField{
+		Value: func(_m *ToolConnection) (ent.Value, error) {
+			return _m.CreatedAt, nil
+		},
+		column: toolconnection.FieldCreatedAt,
+		toTerm: toolconnection.ByCreatedAt,
+		toCursor: func(_m *ToolConnection) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.CreatedAt,
+			}
+		},
+	}
+	// ToolConnectionOrderFieldUpdatedAt orders ToolConnection by updated_at.
+	ToolConnectionOrderFieldUpdatedAt = &ToolConnectionOrderField{
+		Value: func(_m *ToolConnection) (ent.Value, error) {
+			return _m.UpdatedAt, nil
+		},
+		column: toolconnection.FieldUpdatedAt,
+		toTerm: toolconnection.ByUpdatedAt,
+		toCursor: func(_m *ToolConnection) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.UpdatedAt,
+			}
+		},
+	}
+)
+
+// String implement fmt.Stringer interface.
+func (f ToolConnectionOrderField) String() string {
+	var str string
+	switch f.column {
+	case ToolConnectionOrderFieldCreatedAt.column:
+		str = "CREATED_AT"
+	case ToolConnectionOrderFieldUpdatedAt.column:
+		str = "UPDATED_AT"
+	}
+	return str
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (f ToolConnectionOrderField) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(f.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (f *ToolConnectionOrderField) UnmarshalGQL(v interface{}) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("ToolConnectionOrderField %T must be a string", v)
+	}
+	switch str {
+	case "CREATED_AT":
+		*f = *ToolConnectionOrderFieldCreatedAt
+	case "UPDATED_AT":
+		*f = *ToolConnectionOrderFieldUpdatedAt
+	default:
+		return fmt.Errorf("%s is not a valid ToolConnectionOrderField", str)
+	}
+	return nil
+}
+
+// ToolConnectionOrderField defines the ordering field of ToolConnection.
+type ToolConnectionOrderField struct {
+	// Value extracts the ordering value from the given ToolConnection.
+	Value    func(*ToolConnection) (ent.Value, error)
+	column   string // field or computed.
+	toTerm   func(...sql.OrderTermOption) toolconnection.OrderOption
+	toCursor func(*ToolConnection) Cursor
+}
+
+// ToolConnectionOrder defines the ordering of ToolConnection.
+type ToolConnectionOrder struct {
+	Direction OrderDirection            `json:"direction"`
+	Field     *ToolConnectionOrderField `json:"field"`
+}
+
+// DefaultToolConnectionOrder is the default ordering of ToolConnection.
+var DefaultToolConnectionOrder = &ToolConnectionOrder{
+	Direction: entgql.OrderDirectionAsc,
+	Field: &ToolConnectionOrderField{
+		Value: func(_m *ToolConnection) (ent.Value, error) {
+			return _m.ID, nil
+		},
+		column: toolconnection.FieldID,
+		toTerm: toolconnection.ByID,
+		toCursor: func(_m *ToolConnection) Cursor {
+			return Cursor{ID: _m.ID}
+		},
+	},
+}
+
+// ToEdge converts ToolConnection into ToolConnectionEdge.
+func (_m *ToolConnection) ToEdge(order *ToolConnectionOrder) *ToolConnectionEdge {
+	if order == nil {
+		order = DefaultToolConnectionOrder
+	}
+	return &ToolConnectionEdge{
+		Node:   _m,
+		Cursor: order.Field.toCursor(_m),
+	}
+}
+
+// ToolIntegrationEdge is the edge representation of ToolIntegration.
+type ToolIntegrationEdge struct {
+	Node   *ToolIntegration `json:"node"`
+	Cursor Cursor           `json:"cursor"`
+}
+
+// ToolIntegrationConnection is the connection containing edges to ToolIntegration.
+type ToolIntegrationConnection struct {
+	Edges      []*ToolIntegrationEdge `json:"edges"`
+	PageInfo   PageInfo               `json:"pageInfo"`
+	TotalCount int                    `json:"totalCount"`
+}
+
+func (c *ToolIntegrationConnection) build(nodes []*ToolIntegration, pager *toolintegrationPager, after *Cursor, first *int, before *Cursor, last *int) {
+	c.PageInfo.HasNextPage = before != nil
+	c.PageInfo.HasPreviousPage = after != nil
+	if first != nil && *first+1 == len(nodes) {
+		c.PageInfo.HasNextPage = true
+		nodes = nodes[:len(nodes)-1]
+	} else if last != nil && *last+1 == len(nodes) {
+		c.PageInfo.HasPreviousPage = true
+		nodes = nodes[:len(nodes)-1]
+	}
+	var nodeAt func(int) *ToolIntegration
+	if last != nil {
+		n := len(nodes) - 1
+		nodeAt = func(i int) *ToolIntegration {
+			return nodes[n-i]
+		}
+	} else {
+		nodeAt = func(i int) *ToolIntegration {
+			return nodes[i]
+		}
+	}
+	c.Edges = make([]*ToolIntegrationEdge, len(nodes))
+	for i := range nodes {
+		node := nodeAt(i)
+		c.Edges[i] = &ToolIntegrationEdge{
+			Node:   node,
+			Cursor: pager.toCursor(node),
+		}
+	}
+	if l := len(c.Edges); l > 0 {
+		c.PageInfo.StartCursor = &c.Edges[0].Cursor
+		c.PageInfo.EndCursor = &c.Edges[l-1].Cursor
+	}
+	if c.TotalCount == 0 {
+		c.TotalCount = len(nodes)
+	}
+}
+
+// ToolIntegrationPaginateOption enables pagination customization.
+type ToolIntegrationPaginateOption func(*toolintegrationPager) error
+
+// WithToolIntegrationOrder configures pagination ordering.
+func WithToolIntegrationOrder(order []*ToolIntegrationOrder) ToolIntegrationPaginateOption {
+	return func(pager *toolintegrationPager) error {
+		for _, o := range order {
+			if err := o.Direction.Validate(); err != nil {
+				return err
+			}
+		}
+		pager.order = append(pager.order, order...)
+		return nil
+	}
+}
+
+// WithToolIntegrationFilter configures pagination filter.
+func WithToolIntegrationFilter(filter func(*ToolIntegrationQuery) (*ToolIntegrationQuery, error)) ToolIntegrationPaginateOption {
+	return func(pager *toolintegrationPager) error {
+		if filter == nil {
+			return errors.New("ToolIntegrationQuery filter cannot be nil")
+		}
+		pager.filter = filter
+		return nil
+	}
+}
+
+type toolintegrationPager struct {
+	reverse bool
+	order   []*ToolIntegrationOrder
+	filter  func(*ToolIntegrationQuery) (*ToolIntegrationQuery, error)
+}
+
+func newToolIntegrationPager(opts []ToolIntegrationPaginateOption, reverse bool) (*toolintegrationPager, error) {
+	pager := &toolintegrationPager{reverse: reverse}
+	for _, opt := range opts {
+		if err := opt(pager); err != nil {
+			return nil, err
+		}
+	}
+	for i, o := range pager.order {
+		if i > 0 && o.Field == pager.order[i-1].Field {
+			return nil, fmt.Errorf("duplicate order direction %q", o.Direction)
+		}
+	}
+	return pager, nil
+}
+
+func (p *toolintegrationPager) applyFilter(query *ToolIntegrationQuery) (*ToolIntegrationQuery, error) {
+	if p.filter != nil {
+		return p.filter(query)
+	}
+	return query, nil
+}
+
+func (p *toolintegrationPager) toCursor(_m *ToolIntegration) Cursor {
+	cs_ := make([]any, 0, len(p.order))
+	for _, o_ := range p.order {
+		cs_ = append(cs_, o_.Field.toCursor(_m).Value)
+	}
+	return Cursor{ID: _m.ID, Value: cs_}
+}
+
+func (p *toolintegrationPager) applyCursors(query *ToolIntegrationQuery, after, before *Cursor) (*ToolIntegrationQuery, error) {
+	idDirection := entgql.OrderDirectionAsc
+	if p.reverse {
+		idDirection = entgql.OrderDirectionDesc
+	}
+	fields, directions := make([]string, 0, len(p.order)), make([]OrderDirection, 0, len(p.order))
+	for _, o := range p.order {
+		fields = append(fields, o.Field.column)
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		directions = append(directions, direction)
+	}
+	predicates, err := entgql.MultiCursorsPredicate(after, before, &entgql.MultiCursorsOptions{
+		FieldID:     DefaultToolIntegrationOrder.Field.column,
+		DirectionID: idDirection,
+		Fields:      fields,
+		Directions:  directions,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, predicate := range predicates {
+		query = query.Where(predicate)
+	}
+	return query, nil
+}
+
+func (p *toolintegrationPager) applyOrder(query *ToolIntegrationQuery) *ToolIntegrationQuery {
+	var defaultOrdered bool
+	for _, o := range p.order {
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(o.Field.toTerm(direction.OrderTermOption()))
+		if o.Field.column == DefaultToolIntegrationOrder.Field.column {
+			defaultOrdered = true
+		}
+		if len(query.ctx.Fields) > 0 {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	if !defaultOrdered {
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(DefaultToolIntegrationOrder.Field.toTerm(direction.OrderTermOption()))
+	}
+	return query
+}
+
+func (p *toolintegrationPager) orderExpr(query *ToolIntegrationQuery) sql.Querier {
+	if len(query.ctx.Fields) > 0 {
+		for _, o := range p.order {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	return sql.ExprFunc(func(b *sql.Builder) {
+		for _, o := range p.order {
+			direction := o.Direction
+			if p.reverse {
+				direction = direction.Reverse()
+			}
+			b.Ident(o.Field.column).Pad().WriteString(string(direction))
+			b.Comma()
+		}
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		b.Ident(DefaultToolIntegrationOrder.Field.column).Pad().WriteString(string(direction))
+	})
+}
+
+// Paginate executes the query and returns a relay based cursor connection to ToolIntegration.
+func (_m *ToolIntegrationQuery) Paginate(
+	ctx context.Context, after *Cursor, first *int,
+	before *Cursor, last *int, opts ...ToolIntegrationPaginateOption,
+) (*ToolIntegrationConnection, error) {
+	if err := validateFirstLast(first, last); err != nil {
+		return nil, err
+	}
+	pager, err := newToolIntegrationPager(opts, last != nil)
+	if err != nil {
+		return nil, err
+	}
+	if _m, err = pager.applyFilter(_m); err != nil {
+		return nil, err
+	}
+	conn := &ToolIntegrationConnection{Edges: []*ToolIntegrationEdge{}}
+	ignoredEdges := !hasCollectedField(ctx, edgesField)
+	if hasCollectedField(ctx, totalCountField) || hasCollectedField(ctx, pageInfoField) {
+		hasPagination := after != nil || first != nil || before != nil || last != nil
+		if hasPagination || ignoredEdges {
+			c := _m.Clone()
+			c.ctx.Fields = nil
+			if conn.TotalCount, err = c.Count(ctx); err != nil {
+				return nil, err
+			}
+			conn.PageInfo.HasNextPage = first != nil && conn.TotalCount > 0
+			conn.PageInfo.HasPreviousPage = last != nil && conn.TotalCount > 0
+		}
+	}
+	if ignoredEdges || (first != nil && *first == 0) || (last != nil && *last == 0) {
+		return conn, nil
+	}
+	if _m, err = pager.applyCursors(_m, after, before); err != nil {
+		return nil, err
+	}
+	limit := paginateLimit(first, last)
+	if limit != 0 {
+		_m.Limit(limit)
+	}
+	if field := collectedField(ctx, edgesField, nodeField); field != nil {
+		if err := _m.collectField(ctx, limit == 1, graphql.GetOperationContext(ctx), *field, []string{edgesField, nodeField}); err != nil {
+			return nil, err
+		}
+	}
+	_m = pager.applyOrder(_m)
+	nodes, err := _m.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.build(nodes, pager, after, first, before, last)
+	return conn, nil
+}
+
+var (
+	// ToolIntegrationOrderFieldCreatedAt orders ToolIntegration by created_at.
+	ToolIntegrationOrderFieldCreatedAt = &ToolIntegrationOrderField{
+		Value: func(_m *ToolIntegration) (ent.Value, error) {
+			return _m.CreatedAt, nil
+		},
+		column: toolintegration.FieldCreatedAt,
+		toTerm: toolintegration.ByCreatedAt,
+		toCursor: func(_m *ToolIntegration) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.CreatedAt,
+			}
+		},
+	}
+	// ToolIntegrationOrderFieldUpdatedAt orders ToolIntegration by updated_at.
+	ToolIntegrationOrderFieldUpdatedAt = &ToolIntegrationOrderField{
+		Value: func(_m *ToolIntegration) (ent.Value, error) {
+			return _m.UpdatedAt, nil
+		},
+		column: toolintegration.FieldUpdatedAt,
+		toTerm: toolintegration.ByUpdatedAt,
+		toCursor: func(_m *ToolIntegration) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.UpdatedAt,
+			}
+		},
+	}
+	// ToolIntegrationOrderFieldName orders ToolIntegration by name.
+	ToolIntegrationOrderFieldName = &ToolIntegrationOrderField{
+		Value: func(_m *ToolIntegration) (ent.Value, error) {
+			return _m.Name, nil
+		},
+		column: toolintegration.FieldName,
+		toTerm: toolintegration.ByName,
+		toCursor: func(_m *ToolIntegration) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.Name,
+			}
+		},
+	}
+)
+
+// String implement fmt.Stringer interface.
+func (f ToolIntegrationOrderField) String() string {
+	var str string
+	switch f.column {
+	case ToolIntegrationOrderFieldCreatedAt.column:
+		str = "CREATED_AT"
+	case ToolIntegrationOrderFieldUpdatedAt.column:
+		str = "UPDATED_AT"
+	case ToolIntegrationOrderFieldName.column:
+		str = "NAME"
+	}
+	return str
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (f ToolIntegrationOrderField) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(f.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (f *ToolIntegrationOrderField) UnmarshalGQL(v interface{}) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("ToolIntegrationOrderField %T must be a string", v)
+	}
+	switch str {
+	case "CREATED_AT":
+		*f = *ToolIntegrationOrderFieldCreatedAt
+	case "UPDATED_AT":
+		*f = *ToolIntegrationOrderFieldUpdatedAt
+	case "NAME":
+		*f = *ToolIntegrationOrderFieldName
+	default:
+		return fmt.Errorf("%s is not a valid ToolIntegrationOrderField", str)
+	}
+	return nil
+}
+
+// ToolIntegrationOrderField defines the ordering field of ToolIntegration.
+type ToolIntegrationOrderField struct {
+	// Value extracts the ordering value from the given ToolIntegration.
+	Value    func(*ToolIntegration) (ent.Value, error)
+	column   string // field or computed.
+	toTerm   func(...sql.OrderTermOption) toolintegration.OrderOption
+	toCursor func(*ToolIntegration) Cursor
+}
+
+// ToolIntegrationOrder defines the ordering of ToolIntegration.
+type ToolIntegrationOrder struct {
+	Direction OrderDirection             `json:"direction"`
+	Field     *ToolIntegrationOrderField `json:"field"`
+}
+
+// DefaultToolIntegrationOrder is the default ordering of ToolIntegration.
+var DefaultToolIntegrationOrder = &ToolIntegrationOrder{
+	Direction: entgql.OrderDirectionAsc,
+	Field: &ToolIntegrationOrderField{
+		Value: func(_m *ToolIntegration) (ent.Value, error) {
+			return _m.ID, nil
+		},
+		column: toolintegration.FieldID,
+		toTerm: toolintegration.ByID,
+		toCursor: func(_m *ToolIntegration) Cursor {
+			return Cursor{ID: _m.ID}
+		},
+	},
+}
+
+// ToEdge converts ToolIntegration into ToolIntegrationEdge.
+func (_m *ToolIntegration) ToEdge(order *ToolIntegrationOrder) *ToolIntegrationEdge {
+	if order == nil {
+		order = DefaultToolIntegrationOrder
+	}
+	return &ToolIntegrationEdge{
 		Node:   _m,
 		Cursor: order.Field.toCursor(_m),
 	}

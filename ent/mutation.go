@@ -25,6 +25,7 @@ import (
 	"github.com/magpie-search/magpie/ent/feedback"
 	"github.com/magpie-search/magpie/ent/inboundevent"
 	"github.com/magpie-search/magpie/ent/inboundintegration"
+	"github.com/magpie-search/magpie/ent/integrationtool"
 	"github.com/magpie-search/magpie/ent/invitation"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/message"
@@ -35,6 +36,8 @@ import (
 	"github.com/magpie-search/magpie/ent/sourcefile"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent/toolconnection"
+	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/ent/workspace"
 )
@@ -61,6 +64,7 @@ const (
 	TypeFeedback           = "Feedback"
 	TypeInboundEvent       = "InboundEvent"
 	TypeInboundIntegration = "InboundIntegration"
+	TypeIntegrationTool    = "IntegrationTool"
 	TypeInvitation         = "Invitation"
 	TypeMembership         = "Membership"
 	TypeMessage            = "Message"
@@ -70,6 +74,8 @@ const (
 	TypeSourceFile         = "SourceFile"
 	TypeSyncItem           = "SyncItem"
 	TypeSyncJob            = "SyncJob"
+	TypeToolConnection     = "ToolConnection"
+	TypeToolIntegration    = "ToolIntegration"
 	TypeUser               = "User"
 	TypeWorkspace          = "Workspace"
 )
@@ -18640,6 +18646,1460 @@ func (m *InboundIntegrationMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown InboundIntegration edge %s", name)
 }
 
+// IntegrationToolMutation represents an operation that mutates the IntegrationTool nodes in the graph.
+type IntegrationToolMutation struct {
+	config
+	op                   Op
+	typ                  string
+	id                   *uuid.UUID
+	created_at           *time.Time
+	updated_at           *time.Time
+	workspace_id         *uuid.UUID
+	person_id            *uuid.UUID
+	name                 *string
+	title                *string
+	description          *string
+	input_schema         *map[string]interface{}
+	output_schema        *map[string]interface{}
+	definition           *map[string]interface{}
+	risk                 *integrationtool.Risk
+	call_policy          *integrationtool.CallPolicy
+	argument_rules       *[]map[string]interface{}
+	appendargument_rules []map[string]interface{}
+	timeout              *int
+	addtimeout           *int
+	enabled              *bool
+	pinned_hash          *string
+	drift                *map[string]interface{}
+	clearedFields        map[string]struct{}
+	integration          *uuid.UUID
+	clearedintegration   bool
+	done                 bool
+	oldValue             func(context.Context) (*IntegrationTool, error)
+	predicates           []predicate.IntegrationTool
+}
+
+var _ ent.Mutation = (*IntegrationToolMutation)(nil)
+
+// integrationtoolOption allows management of the mutation configuration using functional options.
+type integrationtoolOption func(*IntegrationToolMutation)
+
+// newIntegrationToolMutation creates new mutation for the IntegrationTool entity.
+func newIntegrationToolMutation(c config, op Op, opts ...integrationtoolOption) *IntegrationToolMutation {
+	m := &IntegrationToolMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeIntegrationTool,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withIntegrationToolID sets the ID field of the mutation.
+func withIntegrationToolID(id uuid.UUID) integrationtoolOption {
+	return func(m *IntegrationToolMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *IntegrationTool
+		)
+		m.oldValue = func(ctx context.Context) (*IntegrationTool, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().IntegrationTool.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withIntegrationTool sets the old IntegrationTool of the mutation.
+func withIntegrationTool(node *IntegrationTool) integrationtoolOption {
+	return func(m *IntegrationToolMutation) {
+		m.oldValue = func(context.Context) (*IntegrationTool, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m IntegrationToolMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m IntegrationToolMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of IntegrationTool entities.
+func (m *IntegrationToolMutation) SetID(id uuid.UUID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *IntegrationToolMutation) ID() (id uuid.UUID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *IntegrationToolMutation) IDs(ctx context.Context) ([]uuid.UUID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []uuid.UUID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().IntegrationTool.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *IntegrationToolMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *IntegrationToolMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the IntegrationTool entity.
+// If the IntegrationTool object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IntegrationToolMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *IntegrationToolMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// SetUpdatedAt sets the "updated_at" field.
+func (m *IntegrationToolMutation) SetUpdatedAt(t time.Time) {
+	m.updated_at = &t
+}
+
+// UpdatedAt returns the value of the "updated_at" field in the mutation.
+func (m *IntegrationToolMutation) UpdatedAt() (r time.Time, exists bool) {
+	v := m.updated_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUpdatedAt returns the old "updated_at" field's value of the IntegrationTool entity.
+// If the IntegrationTool object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IntegrationToolMutation) OldUpdatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUpdatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUpdatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUpdatedAt: %w", err)
+	}
+	return oldValue.UpdatedAt, nil
+}
+
+// ResetUpdatedAt resets all changes to the "updated_at" field.
+func (m *IntegrationToolMutation) ResetUpdatedAt() {
+	m.updated_at = nil
+}
+
+// SetWorkspaceID sets the "workspace_id" field.
+func (m *IntegrationToolMutation) SetWorkspaceID(u uuid.UUID) {
+	m.workspace_id = &u
+}
+
+// WorkspaceID returns the value of the "workspace_id" field in the mutation.
+func (m *IntegrationToolMutation) WorkspaceID() (r uuid.UUID, exists bool) {
+	v := m.workspace_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWorkspaceID returns the old "workspace_id" field's value of the IntegrationTool entity.
+// If the IntegrationTool object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IntegrationToolMutation) OldWorkspaceID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWorkspaceID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWorkspaceID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWorkspaceID: %w", err)
+	}
+	return oldValue.WorkspaceID, nil
+}
+
+// ResetWorkspaceID resets all changes to the "workspace_id" field.
+func (m *IntegrationToolMutation) ResetWorkspaceID() {
+	m.workspace_id = nil
+}
+
+// SetIntegrationID sets the "integration_id" field.
+func (m *IntegrationToolMutation) SetIntegrationID(u uuid.UUID) {
+	m.integration = &u
+}
+
+// IntegrationID returns the value of the "integration_id" field in the mutation.
+func (m *IntegrationToolMutation) IntegrationID() (r uuid.UUID, exists bool) {
+	v := m.integration
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldIntegrationID returns the old "integration_id" field's value of the IntegrationTool entity.
+// If the IntegrationTool object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IntegrationToolMutation) OldIntegrationID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldIntegrationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldIntegrationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldIntegrationID: %w", err)
+	}
+	return oldValue.IntegrationID, nil
+}
+
+// ResetIntegrationID resets all changes to the "integration_id" field.
+func (m *IntegrationToolMutation) ResetIntegrationID() {
+	m.integration = nil
+}
+
+// SetPersonID sets the "person_id" field.
+func (m *IntegrationToolMutation) SetPersonID(u uuid.UUID) {
+	m.person_id = &u
+}
+
+// PersonID returns the value of the "person_id" field in the mutation.
+func (m *IntegrationToolMutation) PersonID() (r uuid.UUID, exists bool) {
+	v := m.person_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPersonID returns the old "person_id" field's value of the IntegrationTool entity.
+// If the IntegrationTool object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IntegrationToolMutation) OldPersonID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPersonID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPersonID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPersonID: %w", err)
+	}
+	return oldValue.PersonID, nil
+}
+
+// ClearPersonID clears the value of the "person_id" field.
+func (m *IntegrationToolMutation) ClearPersonID() {
+	m.person_id = nil
+	m.clearedFields[integrationtool.FieldPersonID] = struct{}{}
+}
+
+// PersonIDCleared returns if the "person_id" field was cleared in this mutation.
+func (m *IntegrationToolMutation) PersonIDCleared() bool {
+	_, ok := m.clearedFields[integrationtool.FieldPersonID]
+	return ok
+}
+
+// ResetPersonID resets all changes to the "person_id" field.
+func (m *IntegrationToolMutation) ResetPersonID() {
+	m.person_id = nil
+	delete(m.clearedFields, integrationtool.FieldPersonID)
+}
+
+// SetName sets the "name" field.
+func (m *IntegrationToolMutation) SetName(s string) {
+	m.name = &s
+}
+
+// Name returns the value of the "name" field in the mutation.
+func (m *IntegrationToolMutation) Name() (r string, exists bool) {
+	v := m.name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldName returns the old "name" field's value of the IntegrationTool entity.
+// If the IntegrationTool object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IntegrationToolMutation) OldName(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldName: %w", err)
+	}
+	return oldValue.Name, nil
+}
+
+// ResetName resets all changes to the "name" field.
+func (m *IntegrationToolMutation) ResetName() {
+	m.name = nil
+}
+
+// SetTitle sets the "title" field.
+func (m *IntegrationToolMutation) SetTitle(s string) {
+	m.title = &s
+}
+
+// Title returns the value of the "title" field in the mutation.
+func (m *IntegrationToolMutation) Title() (r string, exists bool) {
+	v := m.title
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTitle returns the old "title" field's value of the IntegrationTool entity.
+// If the IntegrationTool object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IntegrationToolMutation) OldTitle(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTitle is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTitle requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTitle: %w", err)
+	}
+	return oldValue.Title, nil
+}
+
+// ResetTitle resets all changes to the "title" field.
+func (m *IntegrationToolMutation) ResetTitle() {
+	m.title = nil
+}
+
+// SetDescription sets the "description" field.
+func (m *IntegrationToolMutation) SetDescription(s string) {
+	m.description = &s
+}
+
+// Description returns the value of the "description" field in the mutation.
+func (m *IntegrationToolMutation) Description() (r string, exists bool) {
+	v := m.description
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDescription returns the old "description" field's value of the IntegrationTool entity.
+// If the IntegrationTool object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IntegrationToolMutation) OldDescription(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDescription is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDescription requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDescription: %w", err)
+	}
+	return oldValue.Description, nil
+}
+
+// ResetDescription resets all changes to the "description" field.
+func (m *IntegrationToolMutation) ResetDescription() {
+	m.description = nil
+}
+
+// SetInputSchema sets the "input_schema" field.
+func (m *IntegrationToolMutation) SetInputSchema(value map[string]interface{}) {
+	m.input_schema = &value
+}
+
+// InputSchema returns the value of the "input_schema" field in the mutation.
+func (m *IntegrationToolMutation) InputSchema() (r map[string]interface{}, exists bool) {
+	v := m.input_schema
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldInputSchema returns the old "input_schema" field's value of the IntegrationTool entity.
+// If the IntegrationTool object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IntegrationToolMutation) OldInputSchema(ctx context.Context) (v map[string]interface{}, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldInputSchema is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldInputSchema requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldInputSchema: %w", err)
+	}
+	return oldValue.InputSchema, nil
+}
+
+// ResetInputSchema resets all changes to the "input_schema" field.
+func (m *IntegrationToolMutation) ResetInputSchema() {
+	m.input_schema = nil
+}
+
+// SetOutputSchema sets the "output_schema" field.
+func (m *IntegrationToolMutation) SetOutputSchema(value map[string]interface{}) {
+	m.output_schema = &value
+}
+
+// OutputSchema returns the value of the "output_schema" field in the mutation.
+func (m *IntegrationToolMutation) OutputSchema() (r map[string]interface{}, exists bool) {
+	v := m.output_schema
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOutputSchema returns the old "output_schema" field's value of the IntegrationTool entity.
+// If the IntegrationTool object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IntegrationToolMutation) OldOutputSchema(ctx context.Context) (v map[string]interface{}, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOutputSchema is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOutputSchema requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOutputSchema: %w", err)
+	}
+	return oldValue.OutputSchema, nil
+}
+
+// ClearOutputSchema clears the value of the "output_schema" field.
+func (m *IntegrationToolMutation) ClearOutputSchema() {
+	m.output_schema = nil
+	m.clearedFields[integrationtool.FieldOutputSchema] = struct{}{}
+}
+
+// OutputSchemaCleared returns if the "output_schema" field was cleared in this mutation.
+func (m *IntegrationToolMutation) OutputSchemaCleared() bool {
+	_, ok := m.clearedFields[integrationtool.FieldOutputSchema]
+	return ok
+}
+
+// ResetOutputSchema resets all changes to the "output_schema" field.
+func (m *IntegrationToolMutation) ResetOutputSchema() {
+	m.output_schema = nil
+	delete(m.clearedFields, integrationtool.FieldOutputSchema)
+}
+
+// SetDefinition sets the "definition" field.
+func (m *IntegrationToolMutation) SetDefinition(value map[string]interface{}) {
+	m.definition = &value
+}
+
+// Definition returns the value of the "definition" field in the mutation.
+func (m *IntegrationToolMutation) Definition() (r map[string]interface{}, exists bool) {
+	v := m.definition
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDefinition returns the old "definition" field's value of the IntegrationTool entity.
+// If the IntegrationTool object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IntegrationToolMutation) OldDefinition(ctx context.Context) (v map[string]interface{}, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDefinition is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDefinition requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDefinition: %w", err)
+	}
+	return oldValue.Definition, nil
+}
+
+// ClearDefinition clears the value of the "definition" field.
+func (m *IntegrationToolMutation) ClearDefinition() {
+	m.definition = nil
+	m.clearedFields[integrationtool.FieldDefinition] = struct{}{}
+}
+
+// DefinitionCleared returns if the "definition" field was cleared in this mutation.
+func (m *IntegrationToolMutation) DefinitionCleared() bool {
+	_, ok := m.clearedFields[integrationtool.FieldDefinition]
+	return ok
+}
+
+// ResetDefinition resets all changes to the "definition" field.
+func (m *IntegrationToolMutation) ResetDefinition() {
+	m.definition = nil
+	delete(m.clearedFields, integrationtool.FieldDefinition)
+}
+
+// SetRisk sets the "risk" field.
+func (m *IntegrationToolMutation) SetRisk(i integrationtool.Risk) {
+	m.risk = &i
+}
+
+// Risk returns the value of the "risk" field in the mutation.
+func (m *IntegrationToolMutation) Risk() (r integrationtool.Risk, exists bool) {
+	v := m.risk
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRisk returns the old "risk" field's value of the IntegrationTool entity.
+// If the IntegrationTool object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IntegrationToolMutation) OldRisk(ctx context.Context) (v integrationtool.Risk, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRisk is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRisk requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRisk: %w", err)
+	}
+	return oldValue.Risk, nil
+}
+
+// ResetRisk resets all changes to the "risk" field.
+func (m *IntegrationToolMutation) ResetRisk() {
+	m.risk = nil
+}
+
+// SetCallPolicy sets the "call_policy" field.
+func (m *IntegrationToolMutation) SetCallPolicy(ip integrationtool.CallPolicy) {
+	m.call_policy = &ip
+}
+
+// CallPolicy returns the value of the "call_policy" field in the mutation.
+func (m *IntegrationToolMutation) CallPolicy() (r integrationtool.CallPolicy, exists bool) {
+	v := m.call_policy
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCallPolicy returns the old "call_policy" field's value of the IntegrationTool entity.
+// If the IntegrationTool object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IntegrationToolMutation) OldCallPolicy(ctx context.Context) (v *integrationtool.CallPolicy, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCallPolicy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCallPolicy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCallPolicy: %w", err)
+	}
+	return oldValue.CallPolicy, nil
+}
+
+// ClearCallPolicy clears the value of the "call_policy" field.
+func (m *IntegrationToolMutation) ClearCallPolicy() {
+	m.call_policy = nil
+	m.clearedFields[integrationtool.FieldCallPolicy] = struct{}{}
+}
+
+// CallPolicyCleared returns if the "call_policy" field was cleared in this mutation.
+func (m *IntegrationToolMutation) CallPolicyCleared() bool {
+	_, ok := m.clearedFields[integrationtool.FieldCallPolicy]
+	return ok
+}
+
+// ResetCallPolicy resets all changes to the "call_policy" field.
+func (m *IntegrationToolMutation) ResetCallPolicy() {
+	m.call_policy = nil
+	delete(m.clearedFields, integrationtool.FieldCallPolicy)
+}
+
+// SetArgumentRules sets the "argument_rules" field.
+func (m *IntegrationToolMutation) SetArgumentRules(value []map[string]interface{}) {
+	m.argument_rules = &value
+	m.appendargument_rules = nil
+}
+
+// ArgumentRules returns the value of the "argument_rules" field in the mutation.
+func (m *IntegrationToolMutation) ArgumentRules() (r []map[string]interface{}, exists bool) {
+	v := m.argument_rules
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldArgumentRules returns the old "argument_rules" field's value of the IntegrationTool entity.
+// If the IntegrationTool object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IntegrationToolMutation) OldArgumentRules(ctx context.Context) (v []map[string]interface{}, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldArgumentRules is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldArgumentRules requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldArgumentRules: %w", err)
+	}
+	return oldValue.ArgumentRules, nil
+}
+
+// AppendArgumentRules adds value to the "argument_rules" field.
+func (m *IntegrationToolMutation) AppendArgumentRules(value []map[string]interface{}) {
+	m.appendargument_rules = append(m.appendargument_rules, value...)
+}
+
+// AppendedArgumentRules returns the list of values that were appended to the "argument_rules" field in this mutation.
+func (m *IntegrationToolMutation) AppendedArgumentRules() ([]map[string]interface{}, bool) {
+	if len(m.appendargument_rules) == 0 {
+		return nil, false
+	}
+	return m.appendargument_rules, true
+}
+
+// ResetArgumentRules resets all changes to the "argument_rules" field.
+func (m *IntegrationToolMutation) ResetArgumentRules() {
+	m.argument_rules = nil
+	m.appendargument_rules = nil
+}
+
+// SetTimeout sets the "timeout" field.
+func (m *IntegrationToolMutation) SetTimeout(i int) {
+	m.timeout = &i
+	m.addtimeout = nil
+}
+
+// Timeout returns the value of the "timeout" field in the mutation.
+func (m *IntegrationToolMutation) Timeout() (r int, exists bool) {
+	v := m.timeout
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTimeout returns the old "timeout" field's value of the IntegrationTool entity.
+// If the IntegrationTool object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IntegrationToolMutation) OldTimeout(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTimeout is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTimeout requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTimeout: %w", err)
+	}
+	return oldValue.Timeout, nil
+}
+
+// AddTimeout adds i to the "timeout" field.
+func (m *IntegrationToolMutation) AddTimeout(i int) {
+	if m.addtimeout != nil {
+		*m.addtimeout += i
+	} else {
+		m.addtimeout = &i
+	}
+}
+
+// AddedTimeout returns the value that was added to the "timeout" field in this mutation.
+func (m *IntegrationToolMutation) AddedTimeout() (r int, exists bool) {
+	v := m.addtimeout
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetTimeout resets all changes to the "timeout" field.
+func (m *IntegrationToolMutation) ResetTimeout() {
+	m.timeout = nil
+	m.addtimeout = nil
+}
+
+// SetEnabled sets the "enabled" field.
+func (m *IntegrationToolMutation) SetEnabled(b bool) {
+	m.enabled = &b
+}
+
+// Enabled returns the value of the "enabled" field in the mutation.
+func (m *IntegrationToolMutation) Enabled() (r bool, exists bool) {
+	v := m.enabled
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEnabled returns the old "enabled" field's value of the IntegrationTool entity.
+// If the IntegrationTool object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IntegrationToolMutation) OldEnabled(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEnabled is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEnabled requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEnabled: %w", err)
+	}
+	return oldValue.Enabled, nil
+}
+
+// ResetEnabled resets all changes to the "enabled" field.
+func (m *IntegrationToolMutation) ResetEnabled() {
+	m.enabled = nil
+}
+
+// SetPinnedHash sets the "pinned_hash" field.
+func (m *IntegrationToolMutation) SetPinnedHash(s string) {
+	m.pinned_hash = &s
+}
+
+// PinnedHash returns the value of the "pinned_hash" field in the mutation.
+func (m *IntegrationToolMutation) PinnedHash() (r string, exists bool) {
+	v := m.pinned_hash
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPinnedHash returns the old "pinned_hash" field's value of the IntegrationTool entity.
+// If the IntegrationTool object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IntegrationToolMutation) OldPinnedHash(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPinnedHash is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPinnedHash requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPinnedHash: %w", err)
+	}
+	return oldValue.PinnedHash, nil
+}
+
+// ResetPinnedHash resets all changes to the "pinned_hash" field.
+func (m *IntegrationToolMutation) ResetPinnedHash() {
+	m.pinned_hash = nil
+}
+
+// SetDrift sets the "drift" field.
+func (m *IntegrationToolMutation) SetDrift(value map[string]interface{}) {
+	m.drift = &value
+}
+
+// Drift returns the value of the "drift" field in the mutation.
+func (m *IntegrationToolMutation) Drift() (r map[string]interface{}, exists bool) {
+	v := m.drift
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDrift returns the old "drift" field's value of the IntegrationTool entity.
+// If the IntegrationTool object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IntegrationToolMutation) OldDrift(ctx context.Context) (v map[string]interface{}, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDrift is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDrift requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDrift: %w", err)
+	}
+	return oldValue.Drift, nil
+}
+
+// ClearDrift clears the value of the "drift" field.
+func (m *IntegrationToolMutation) ClearDrift() {
+	m.drift = nil
+	m.clearedFields[integrationtool.FieldDrift] = struct{}{}
+}
+
+// DriftCleared returns if the "drift" field was cleared in this mutation.
+func (m *IntegrationToolMutation) DriftCleared() bool {
+	_, ok := m.clearedFields[integrationtool.FieldDrift]
+	return ok
+}
+
+// ResetDrift resets all changes to the "drift" field.
+func (m *IntegrationToolMutation) ResetDrift() {
+	m.drift = nil
+	delete(m.clearedFields, integrationtool.FieldDrift)
+}
+
+// ClearIntegration clears the "integration" edge to the ToolIntegration entity.
+func (m *IntegrationToolMutation) ClearIntegration() {
+	m.clearedintegration = true
+	m.clearedFields[integrationtool.FieldIntegrationID] = struct{}{}
+}
+
+// IntegrationCleared reports if the "integration" edge to the ToolIntegration entity was cleared.
+func (m *IntegrationToolMutation) IntegrationCleared() bool {
+	return m.clearedintegration
+}
+
+// IntegrationIDs returns the "integration" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// IntegrationID instead. It exists only for internal usage by the builders.
+func (m *IntegrationToolMutation) IntegrationIDs() (ids []uuid.UUID) {
+	if id := m.integration; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetIntegration resets all changes to the "integration" edge.
+func (m *IntegrationToolMutation) ResetIntegration() {
+	m.integration = nil
+	m.clearedintegration = false
+}
+
+// Where appends a list predicates to the IntegrationToolMutation builder.
+func (m *IntegrationToolMutation) Where(ps ...predicate.IntegrationTool) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the IntegrationToolMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *IntegrationToolMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.IntegrationTool, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *IntegrationToolMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *IntegrationToolMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (IntegrationTool).
+func (m *IntegrationToolMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *IntegrationToolMutation) Fields() []string {
+	fields := make([]string, 0, 18)
+	if m.created_at != nil {
+		fields = append(fields, integrationtool.FieldCreatedAt)
+	}
+	if m.updated_at != nil {
+		fields = append(fields, integrationtool.FieldUpdatedAt)
+	}
+	if m.workspace_id != nil {
+		fields = append(fields, integrationtool.FieldWorkspaceID)
+	}
+	if m.integration != nil {
+		fields = append(fields, integrationtool.FieldIntegrationID)
+	}
+	if m.person_id != nil {
+		fields = append(fields, integrationtool.FieldPersonID)
+	}
+	if m.name != nil {
+		fields = append(fields, integrationtool.FieldName)
+	}
+	if m.title != nil {
+		fields = append(fields, integrationtool.FieldTitle)
+	}
+	if m.description != nil {
+		fields = append(fields, integrationtool.FieldDescription)
+	}
+	if m.input_schema != nil {
+		fields = append(fields, integrationtool.FieldInputSchema)
+	}
+	if m.output_schema != nil {
+		fields = append(fields, integrationtool.FieldOutputSchema)
+	}
+	if m.definition != nil {
+		fields = append(fields, integrationtool.FieldDefinition)
+	}
+	if m.risk != nil {
+		fields = append(fields, integrationtool.FieldRisk)
+	}
+	if m.call_policy != nil {
+		fields = append(fields, integrationtool.FieldCallPolicy)
+	}
+	if m.argument_rules != nil {
+		fields = append(fields, integrationtool.FieldArgumentRules)
+	}
+	if m.timeout != nil {
+		fields = append(fields, integrationtool.FieldTimeout)
+	}
+	if m.enabled != nil {
+		fields = append(fields, integrationtool.FieldEnabled)
+	}
+	if m.pinned_hash != nil {
+		fields = append(fields, integrationtool.FieldPinnedHash)
+	}
+	if m.drift != nil {
+		fields = append(fields, integrationtool.FieldDrift)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *IntegrationToolMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case integrationtool.FieldCreatedAt:
+		return m.CreatedAt()
+	case integrationtool.FieldUpdatedAt:
+		return m.UpdatedAt()
+	case integrationtool.FieldWorkspaceID:
+		return m.WorkspaceID()
+	case integrationtool.FieldIntegrationID:
+		return m.IntegrationID()
+	case integrationtool.FieldPersonID:
+		return m.PersonID()
+	case integrationtool.FieldName:
+		return m.Name()
+	case integrationtool.FieldTitle:
+		return m.Title()
+	case integrationtool.FieldDescription:
+		return m.Description()
+	case integrationtool.FieldInputSchema:
+		return m.InputSchema()
+	case integrationtool.FieldOutputSchema:
+		return m.OutputSchema()
+	case integrationtool.FieldDefinition:
+		return m.Definition()
+	case integrationtool.FieldRisk:
+		return m.Risk()
+	case integrationtool.FieldCallPolicy:
+		return m.CallPolicy()
+	case integrationtool.FieldArgumentRules:
+		return m.ArgumentRules()
+	case integrationtool.FieldTimeout:
+		return m.Timeout()
+	case integrationtool.FieldEnabled:
+		return m.Enabled()
+	case integrationtool.FieldPinnedHash:
+		return m.PinnedHash()
+	case integrationtool.FieldDrift:
+		return m.Drift()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *IntegrationToolMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case integrationtool.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	case integrationtool.FieldUpdatedAt:
+		return m.OldUpdatedAt(ctx)
+	case integrationtool.FieldWorkspaceID:
+		return m.OldWorkspaceID(ctx)
+	case integrationtool.FieldIntegrationID:
+		return m.OldIntegrationID(ctx)
+	case integrationtool.FieldPersonID:
+		return m.OldPersonID(ctx)
+	case integrationtool.FieldName:
+		return m.OldName(ctx)
+	case integrationtool.FieldTitle:
+		return m.OldTitle(ctx)
+	case integrationtool.FieldDescription:
+		return m.OldDescription(ctx)
+	case integrationtool.FieldInputSchema:
+		return m.OldInputSchema(ctx)
+	case integrationtool.FieldOutputSchema:
+		return m.OldOutputSchema(ctx)
+	case integrationtool.FieldDefinition:
+		return m.OldDefinition(ctx)
+	case integrationtool.FieldRisk:
+		return m.OldRisk(ctx)
+	case integrationtool.FieldCallPolicy:
+		return m.OldCallPolicy(ctx)
+	case integrationtool.FieldArgumentRules:
+		return m.OldArgumentRules(ctx)
+	case integrationtool.FieldTimeout:
+		return m.OldTimeout(ctx)
+	case integrationtool.FieldEnabled:
+		return m.OldEnabled(ctx)
+	case integrationtool.FieldPinnedHash:
+		return m.OldPinnedHash(ctx)
+	case integrationtool.FieldDrift:
+		return m.OldDrift(ctx)
+	}
+	return nil, fmt.Errorf("unknown IntegrationTool field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *IntegrationToolMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case integrationtool.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	case integrationtool.FieldUpdatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUpdatedAt(v)
+		return nil
+	case integrationtool.FieldWorkspaceID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWorkspaceID(v)
+		return nil
+	case integrationtool.FieldIntegrationID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetIntegrationID(v)
+		return nil
+	case integrationtool.FieldPersonID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPersonID(v)
+		return nil
+	case integrationtool.FieldName:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetName(v)
+		return nil
+	case integrationtool.FieldTitle:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTitle(v)
+		return nil
+	case integrationtool.FieldDescription:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDescription(v)
+		return nil
+	case integrationtool.FieldInputSchema:
+		v, ok := value.(map[string]interface{})
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetInputSchema(v)
+		return nil
+	case integrationtool.FieldOutputSchema:
+		v, ok := value.(map[string]interface{})
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOutputSchema(v)
+		return nil
+	case integrationtool.FieldDefinition:
+		v, ok := value.(map[string]interface{})
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDefinition(v)
+		return nil
+	case integrationtool.FieldRisk:
+		v, ok := value.(integrationtool.Risk)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRisk(v)
+		return nil
+	case integrationtool.FieldCallPolicy:
+		v, ok := value.(integrationtool.CallPolicy)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCallPolicy(v)
+		return nil
+	case integrationtool.FieldArgumentRules:
+		v, ok := value.([]map[string]interface{})
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetArgumentRules(v)
+		return nil
+	case integrationtool.FieldTimeout:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTimeout(v)
+		return nil
+	case integrationtool.FieldEnabled:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEnabled(v)
+		return nil
+	case integrationtool.FieldPinnedHash:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPinnedHash(v)
+		return nil
+	case integrationtool.FieldDrift:
+		v, ok := value.(map[string]interface{})
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDrift(v)
+		return nil
+	}
+	return fmt.Errorf("unknown IntegrationTool field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *IntegrationToolMutation) AddedFields() []string {
+	var fields []string
+	if m.addtimeout != nil {
+		fields = append(fields, integrationtool.FieldTimeout)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *IntegrationToolMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case integrationtool.FieldTimeout:
+		return m.AddedTimeout()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *IntegrationToolMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case integrationtool.FieldTimeout:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddTimeout(v)
+		return nil
+	}
+	return fmt.Errorf("unknown IntegrationTool numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *IntegrationToolMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(integrationtool.FieldPersonID) {
+		fields = append(fields, integrationtool.FieldPersonID)
+	}
+	if m.FieldCleared(integrationtool.FieldOutputSchema) {
+		fields = append(fields, integrationtool.FieldOutputSchema)
+	}
+	if m.FieldCleared(integrationtool.FieldDefinition) {
+		fields = append(fields, integrationtool.FieldDefinition)
+	}
+	if m.FieldCleared(integrationtool.FieldCallPolicy) {
+		fields = append(fields, integrationtool.FieldCallPolicy)
+	}
+	if m.FieldCleared(integrationtool.FieldDrift) {
+		fields = append(fields, integrationtool.FieldDrift)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *IntegrationToolMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *IntegrationToolMutation) ClearField(name string) error {
+	switch name {
+	case integrationtool.FieldPersonID:
+		m.ClearPersonID()
+		return nil
+	case integrationtool.FieldOutputSchema:
+		m.ClearOutputSchema()
+		return nil
+	case integrationtool.FieldDefinition:
+		m.ClearDefinition()
+		return nil
+	case integrationtool.FieldCallPolicy:
+		m.ClearCallPolicy()
+		return nil
+	case integrationtool.FieldDrift:
+		m.ClearDrift()
+		return nil
+	}
+	return fmt.Errorf("unknown IntegrationTool nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *IntegrationToolMutation) ResetField(name string) error {
+	switch name {
+	case integrationtool.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	case integrationtool.FieldUpdatedAt:
+		m.ResetUpdatedAt()
+		return nil
+	case integrationtool.FieldWorkspaceID:
+		m.ResetWorkspaceID()
+		return nil
+	case integrationtool.FieldIntegrationID:
+		m.ResetIntegrationID()
+		return nil
+	case integrationtool.FieldPersonID:
+		m.ResetPersonID()
+		return nil
+	case integrationtool.FieldName:
+		m.ResetName()
+		return nil
+	case integrationtool.FieldTitle:
+		m.ResetTitle()
+		return nil
+	case integrationtool.FieldDescription:
+		m.ResetDescription()
+		return nil
+	case integrationtool.FieldInputSchema:
+		m.ResetInputSchema()
+		return nil
+	case integrationtool.FieldOutputSchema:
+		m.ResetOutputSchema()
+		return nil
+	case integrationtool.FieldDefinition:
+		m.ResetDefinition()
+		return nil
+	case integrationtool.FieldRisk:
+		m.ResetRisk()
+		return nil
+	case integrationtool.FieldCallPolicy:
+		m.ResetCallPolicy()
+		return nil
+	case integrationtool.FieldArgumentRules:
+		m.ResetArgumentRules()
+		return nil
+	case integrationtool.FieldTimeout:
+		m.ResetTimeout()
+		return nil
+	case integrationtool.FieldEnabled:
+		m.ResetEnabled()
+		return nil
+	case integrationtool.FieldPinnedHash:
+		m.ResetPinnedHash()
+		return nil
+	case integrationtool.FieldDrift:
+		m.ResetDrift()
+		return nil
+	}
+	return fmt.Errorf("unknown IntegrationTool field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *IntegrationToolMutation) AddedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.integration != nil {
+		edges = append(edges, integrationtool.EdgeIntegration)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *IntegrationToolMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case integrationtool.EdgeIntegration:
+		if id := m.integration; id != nil {
+			return []ent.Value{*id}
+		}
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *IntegrationToolMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 1)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *IntegrationToolMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *IntegrationToolMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.clearedintegration {
+		edges = append(edges, integrationtool.EdgeIntegration)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *IntegrationToolMutation) EdgeCleared(name string) bool {
+	switch name {
+	case integrationtool.EdgeIntegration:
+		return m.clearedintegration
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *IntegrationToolMutation) ClearEdge(name string) error {
+	switch name {
+	case integrationtool.EdgeIntegration:
+		m.ClearIntegration()
+		return nil
+	}
+	return fmt.Errorf("unknown IntegrationTool unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *IntegrationToolMutation) ResetEdge(name string) error {
+	switch name {
+	case integrationtool.EdgeIntegration:
+		m.ResetIntegration()
+		return nil
+	}
+	return fmt.Errorf("unknown IntegrationTool edge %s", name)
+}
+
 // InvitationMutation represents an operation that mutates the Invitation nodes in the graph.
 type InvitationMutation struct {
 	config
@@ -21442,6 +22902,7 @@ type OAuthGrantMutation struct {
 	workspace_id      *uuid.UUID
 	provider          *string
 	person_id         *uuid.UUID
+	owner_id          *uuid.UUID
 	account           *string
 	scopes            *[]string
 	appendscopes      []string
@@ -21758,6 +23219,55 @@ func (m *OAuthGrantMutation) PersonIDCleared() bool {
 func (m *OAuthGrantMutation) ResetPersonID() {
 	m.person_id = nil
 	delete(m.clearedFields, oauthgrant.FieldPersonID)
+}
+
+// SetOwnerID sets the "owner_id" field.
+func (m *OAuthGrantMutation) SetOwnerID(u uuid.UUID) {
+	m.owner_id = &u
+}
+
+// OwnerID returns the value of the "owner_id" field in the mutation.
+func (m *OAuthGrantMutation) OwnerID() (r uuid.UUID, exists bool) {
+	v := m.owner_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOwnerID returns the old "owner_id" field's value of the OAuthGrant entity.
+// If the OAuthGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OAuthGrantMutation) OldOwnerID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOwnerID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOwnerID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOwnerID: %w", err)
+	}
+	return oldValue.OwnerID, nil
+}
+
+// ClearOwnerID clears the value of the "owner_id" field.
+func (m *OAuthGrantMutation) ClearOwnerID() {
+	m.owner_id = nil
+	m.clearedFields[oauthgrant.FieldOwnerID] = struct{}{}
+}
+
+// OwnerIDCleared returns if the "owner_id" field was cleared in this mutation.
+func (m *OAuthGrantMutation) OwnerIDCleared() bool {
+	_, ok := m.clearedFields[oauthgrant.FieldOwnerID]
+	return ok
+}
+
+// ResetOwnerID resets all changes to the "owner_id" field.
+func (m *OAuthGrantMutation) ResetOwnerID() {
+	m.owner_id = nil
+	delete(m.clearedFields, oauthgrant.FieldOwnerID)
 }
 
 // SetAccount sets the "account" field.
@@ -22321,7 +23831,7 @@ func (m *OAuthGrantMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *OAuthGrantMutation) Fields() []string {
-	fields := make([]string, 0, 15)
+	fields := make([]string, 0, 16)
 	if m.created_at != nil {
 		fields = append(fields, oauthgrant.FieldCreatedAt)
 	}
@@ -22336,6 +23846,9 @@ func (m *OAuthGrantMutation) Fields() []string {
 	}
 	if m.person_id != nil {
 		fields = append(fields, oauthgrant.FieldPersonID)
+	}
+	if m.owner_id != nil {
+		fields = append(fields, oauthgrant.FieldOwnerID)
 	}
 	if m.account != nil {
 		fields = append(fields, oauthgrant.FieldAccount)
@@ -22385,6 +23898,8 @@ func (m *OAuthGrantMutation) Field(name string) (ent.Value, bool) {
 		return m.Provider()
 	case oauthgrant.FieldPersonID:
 		return m.PersonID()
+	case oauthgrant.FieldOwnerID:
+		return m.OwnerID()
 	case oauthgrant.FieldAccount:
 		return m.Account()
 	case oauthgrant.FieldScopes:
@@ -22424,6 +23939,8 @@ func (m *OAuthGrantMutation) OldField(ctx context.Context, name string) (ent.Val
 		return m.OldProvider(ctx)
 	case oauthgrant.FieldPersonID:
 		return m.OldPersonID(ctx)
+	case oauthgrant.FieldOwnerID:
+		return m.OldOwnerID(ctx)
 	case oauthgrant.FieldAccount:
 		return m.OldAccount(ctx)
 	case oauthgrant.FieldScopes:
@@ -22487,6 +24004,13 @@ func (m *OAuthGrantMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetPersonID(v)
+		return nil
+	case oauthgrant.FieldOwnerID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOwnerID(v)
 		return nil
 	case oauthgrant.FieldAccount:
 		v, ok := value.(string)
@@ -22606,6 +24130,9 @@ func (m *OAuthGrantMutation) ClearedFields() []string {
 	if m.FieldCleared(oauthgrant.FieldPersonID) {
 		fields = append(fields, oauthgrant.FieldPersonID)
 	}
+	if m.FieldCleared(oauthgrant.FieldOwnerID) {
+		fields = append(fields, oauthgrant.FieldOwnerID)
+	}
 	if m.FieldCleared(oauthgrant.FieldAccount) {
 		fields = append(fields, oauthgrant.FieldAccount)
 	}
@@ -22640,6 +24167,9 @@ func (m *OAuthGrantMutation) ClearField(name string) error {
 	switch name {
 	case oauthgrant.FieldPersonID:
 		m.ClearPersonID()
+		return nil
+	case oauthgrant.FieldOwnerID:
+		m.ClearOwnerID()
 		return nil
 	case oauthgrant.FieldAccount:
 		m.ClearAccount()
@@ -22681,6 +24211,9 @@ func (m *OAuthGrantMutation) ResetField(name string) error {
 		return nil
 	case oauthgrant.FieldPersonID:
 		m.ResetPersonID()
+		return nil
+	case oauthgrant.FieldOwnerID:
+		m.ResetOwnerID()
 		return nil
 	case oauthgrant.FieldAccount:
 		m.ResetAccount()
@@ -30719,6 +32252,2300 @@ func (m *SyncJobMutation) ResetEdge(name string) error {
 		return nil
 	}
 	return fmt.Errorf("unknown SyncJob edge %s", name)
+}
+
+// ToolConnectionMutation represents an operation that mutates the ToolConnection nodes in the graph.
+type ToolConnectionMutation struct {
+	config
+	op                 Op
+	typ                string
+	id                 *uuid.UUID
+	created_at         *time.Time
+	updated_at         *time.Time
+	workspace_id       *uuid.UUID
+	person_id          *uuid.UUID
+	credentials        *[]byte
+	grant_id           *uuid.UUID
+	status             *toolconnection.Status
+	last_checked_at    *time.Time
+	last_error         *string
+	clearedFields      map[string]struct{}
+	integration        *uuid.UUID
+	clearedintegration bool
+	done               bool
+	oldValue           func(context.Context) (*ToolConnection, error)
+	predicates         []predicate.ToolConnection
+}
+
+var _ ent.Mutation = (*ToolConnectionMutation)(nil)
+
+// toolconnectionOption allows management of the mutation configuration using functional options.
+type toolconnectionOption func(*ToolConnectionMutation)
+
+// newToolConnectionMutation creates new mutation for the ToolConnection entity.
+func newToolConnectionMutation(c config, op Op, opts ...toolconnectionOption) *ToolConnectionMutation {
+	m := &ToolConnectionMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeToolConnection,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withToolConnectionID sets the ID field of the mutation.
+func withToolConnectionID(id uuid.UUID) toolconnectionOption {
+	return func(m *ToolConnectionMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *ToolConnection
+		)
+		m.oldValue = func(ctx context.Context) (*ToolConnection, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().ToolConnection.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withToolConnection sets the old ToolConnection of the mutation.
+func withToolConnection(node *ToolConnection) toolconnectionOption {
+	return func(m *ToolConnectionMutation) {
+		m.oldValue = func(context.Context) (*ToolConnection, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m ToolConnectionMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m ToolConnectionMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of ToolConnection entities.
+func (m *ToolConnectionMutation) SetID(id uuid.UUID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *ToolConnectionMutation) ID() (id uuid.UUID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *ToolConnectionMutation) IDs(ctx context.Context) ([]uuid.UUID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []uuid.UUID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().ToolConnection.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *ToolConnectionMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *ToolConnectionMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the ToolConnection entity.
+// If the ToolConnection object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolConnectionMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *ToolConnectionMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// SetUpdatedAt sets the "updated_at" field.
+func (m *ToolConnectionMutation) SetUpdatedAt(t time.Time) {
+	m.updated_at = &t
+}
+
+// UpdatedAt returns the value of the "updated_at" field in the mutation.
+func (m *ToolConnectionMutation) UpdatedAt() (r time.Time, exists bool) {
+	v := m.updated_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUpdatedAt returns the old "updated_at" field's value of the ToolConnection entity.
+// If the ToolConnection object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolConnectionMutation) OldUpdatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUpdatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUpdatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUpdatedAt: %w", err)
+	}
+	return oldValue.UpdatedAt, nil
+}
+
+// ResetUpdatedAt resets all changes to the "updated_at" field.
+func (m *ToolConnectionMutation) ResetUpdatedAt() {
+	m.updated_at = nil
+}
+
+// SetWorkspaceID sets the "workspace_id" field.
+func (m *ToolConnectionMutation) SetWorkspaceID(u uuid.UUID) {
+	m.workspace_id = &u
+}
+
+// WorkspaceID returns the value of the "workspace_id" field in the mutation.
+func (m *ToolConnectionMutation) WorkspaceID() (r uuid.UUID, exists bool) {
+	v := m.workspace_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWorkspaceID returns the old "workspace_id" field's value of the ToolConnection entity.
+// If the ToolConnection object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolConnectionMutation) OldWorkspaceID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWorkspaceID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWorkspaceID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWorkspaceID: %w", err)
+	}
+	return oldValue.WorkspaceID, nil
+}
+
+// ResetWorkspaceID resets all changes to the "workspace_id" field.
+func (m *ToolConnectionMutation) ResetWorkspaceID() {
+	m.workspace_id = nil
+}
+
+// SetIntegrationID sets the "integration_id" field.
+func (m *ToolConnectionMutation) SetIntegrationID(u uuid.UUID) {
+	m.integration = &u
+}
+
+// IntegrationID returns the value of the "integration_id" field in the mutation.
+func (m *ToolConnectionMutation) IntegrationID() (r uuid.UUID, exists bool) {
+	v := m.integration
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldIntegrationID returns the old "integration_id" field's value of the ToolConnection entity.
+// If the ToolConnection object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolConnectionMutation) OldIntegrationID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldIntegrationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldIntegrationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldIntegrationID: %w", err)
+	}
+	return oldValue.IntegrationID, nil
+}
+
+// ResetIntegrationID resets all changes to the "integration_id" field.
+func (m *ToolConnectionMutation) ResetIntegrationID() {
+	m.integration = nil
+}
+
+// SetPersonID sets the "person_id" field.
+func (m *ToolConnectionMutation) SetPersonID(u uuid.UUID) {
+	m.person_id = &u
+}
+
+// PersonID returns the value of the "person_id" field in the mutation.
+func (m *ToolConnectionMutation) PersonID() (r uuid.UUID, exists bool) {
+	v := m.person_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPersonID returns the old "person_id" field's value of the ToolConnection entity.
+// If the ToolConnection object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolConnectionMutation) OldPersonID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPersonID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPersonID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPersonID: %w", err)
+	}
+	return oldValue.PersonID, nil
+}
+
+// ClearPersonID clears the value of the "person_id" field.
+func (m *ToolConnectionMutation) ClearPersonID() {
+	m.person_id = nil
+	m.clearedFields[toolconnection.FieldPersonID] = struct{}{}
+}
+
+// PersonIDCleared returns if the "person_id" field was cleared in this mutation.
+func (m *ToolConnectionMutation) PersonIDCleared() bool {
+	_, ok := m.clearedFields[toolconnection.FieldPersonID]
+	return ok
+}
+
+// ResetPersonID resets all changes to the "person_id" field.
+func (m *ToolConnectionMutation) ResetPersonID() {
+	m.person_id = nil
+	delete(m.clearedFields, toolconnection.FieldPersonID)
+}
+
+// SetCredentials sets the "credentials" field.
+func (m *ToolConnectionMutation) SetCredentials(b []byte) {
+	m.credentials = &b
+}
+
+// Credentials returns the value of the "credentials" field in the mutation.
+func (m *ToolConnectionMutation) Credentials() (r []byte, exists bool) {
+	v := m.credentials
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCredentials returns the old "credentials" field's value of the ToolConnection entity.
+// If the ToolConnection object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolConnectionMutation) OldCredentials(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCredentials is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCredentials requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCredentials: %w", err)
+	}
+	return oldValue.Credentials, nil
+}
+
+// ClearCredentials clears the value of the "credentials" field.
+func (m *ToolConnectionMutation) ClearCredentials() {
+	m.credentials = nil
+	m.clearedFields[toolconnection.FieldCredentials] = struct{}{}
+}
+
+// CredentialsCleared returns if the "credentials" field was cleared in this mutation.
+func (m *ToolConnectionMutation) CredentialsCleared() bool {
+	_, ok := m.clearedFields[toolconnection.FieldCredentials]
+	return ok
+}
+
+// ResetCredentials resets all changes to the "credentials" field.
+func (m *ToolConnectionMutation) ResetCredentials() {
+	m.credentials = nil
+	delete(m.clearedFields, toolconnection.FieldCredentials)
+}
+
+// SetGrantID sets the "grant_id" field.
+func (m *ToolConnectionMutation) SetGrantID(u uuid.UUID) {
+	m.grant_id = &u
+}
+
+// GrantID returns the value of the "grant_id" field in the mutation.
+func (m *ToolConnectionMutation) GrantID() (r uuid.UUID, exists bool) {
+	v := m.grant_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGrantID returns the old "grant_id" field's value of the ToolConnection entity.
+// If the ToolConnection object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolConnectionMutation) OldGrantID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGrantID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGrantID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGrantID: %w", err)
+	}
+	return oldValue.GrantID, nil
+}
+
+// ClearGrantID clears the value of the "grant_id" field.
+func (m *ToolConnectionMutation) ClearGrantID() {
+	m.grant_id = nil
+	m.clearedFields[toolconnection.FieldGrantID] = struct{}{}
+}
+
+// GrantIDCleared returns if the "grant_id" field was cleared in this mutation.
+func (m *ToolConnectionMutation) GrantIDCleared() bool {
+	_, ok := m.clearedFields[toolconnection.FieldGrantID]
+	return ok
+}
+
+// ResetGrantID resets all changes to the "grant_id" field.
+func (m *ToolConnectionMutation) ResetGrantID() {
+	m.grant_id = nil
+	delete(m.clearedFields, toolconnection.FieldGrantID)
+}
+
+// SetStatus sets the "status" field.
+func (m *ToolConnectionMutation) SetStatus(t toolconnection.Status) {
+	m.status = &t
+}
+
+// Status returns the value of the "status" field in the mutation.
+func (m *ToolConnectionMutation) Status() (r toolconnection.Status, exists bool) {
+	v := m.status
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStatus returns the old "status" field's value of the ToolConnection entity.
+// If the ToolConnection object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolConnectionMutation) OldStatus(ctx context.Context) (v toolconnection.Status, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStatus is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStatus requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStatus: %w", err)
+	}
+	return oldValue.Status, nil
+}
+
+// ResetStatus resets all changes to the "status" field.
+func (m *ToolConnectionMutation) ResetStatus() {
+	m.status = nil
+}
+
+// SetLastCheckedAt sets the "last_checked_at" field.
+func (m *ToolConnectionMutation) SetLastCheckedAt(t time.Time) {
+	m.last_checked_at = &t
+}
+
+// LastCheckedAt returns the value of the "last_checked_at" field in the mutation.
+func (m *ToolConnectionMutation) LastCheckedAt() (r time.Time, exists bool) {
+	v := m.last_checked_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLastCheckedAt returns the old "last_checked_at" field's value of the ToolConnection entity.
+// If the ToolConnection object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolConnectionMutation) OldLastCheckedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLastCheckedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLastCheckedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLastCheckedAt: %w", err)
+	}
+	return oldValue.LastCheckedAt, nil
+}
+
+// ClearLastCheckedAt clears the value of the "last_checked_at" field.
+func (m *ToolConnectionMutation) ClearLastCheckedAt() {
+	m.last_checked_at = nil
+	m.clearedFields[toolconnection.FieldLastCheckedAt] = struct{}{}
+}
+
+// LastCheckedAtCleared returns if the "last_checked_at" field was cleared in this mutation.
+func (m *ToolConnectionMutation) LastCheckedAtCleared() bool {
+	_, ok := m.clearedFields[toolconnection.FieldLastCheckedAt]
+	return ok
+}
+
+// ResetLastCheckedAt resets all changes to the "last_checked_at" field.
+func (m *ToolConnectionMutation) ResetLastCheckedAt() {
+	m.last_checked_at = nil
+	delete(m.clearedFields, toolconnection.FieldLastCheckedAt)
+}
+
+// SetLastError sets the "last_error" field.
+func (m *ToolConnectionMutation) SetLastError(s string) {
+	m.last_error = &s
+}
+
+// LastError returns the value of the "last_error" field in the mutation.
+func (m *ToolConnectionMutation) LastError() (r string, exists bool) {
+	v := m.last_error
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLastError returns the old "last_error" field's value of the ToolConnection entity.
+// If the ToolConnection object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolConnectionMutation) OldLastError(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLastError is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLastError requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLastError: %w", err)
+	}
+	return oldValue.LastError, nil
+}
+
+// ClearLastError clears the value of the "last_error" field.
+func (m *ToolConnectionMutation) ClearLastError() {
+	m.last_error = nil
+	m.clearedFields[toolconnection.FieldLastError] = struct{}{}
+}
+
+// LastErrorCleared returns if the "last_error" field was cleared in this mutation.
+func (m *ToolConnectionMutation) LastErrorCleared() bool {
+	_, ok := m.clearedFields[toolconnection.FieldLastError]
+	return ok
+}
+
+// ResetLastError resets all changes to the "last_error" field.
+func (m *ToolConnectionMutation) ResetLastError() {
+	m.last_error = nil
+	delete(m.clearedFields, toolconnection.FieldLastError)
+}
+
+// ClearIntegration clears the "integration" edge to the ToolIntegration entity.
+func (m *ToolConnectionMutation) ClearIntegration() {
+	m.clearedintegration = true
+	m.clearedFields[toolconnection.FieldIntegrationID] = struct{}{}
+}
+
+// IntegrationCleared reports if the "integration" edge to the ToolIntegration entity was cleared.
+func (m *ToolConnectionMutation) IntegrationCleared() bool {
+	return m.clearedintegration
+}
+
+// IntegrationIDs returns the "integration" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// IntegrationID instead. It exists only for internal usage by the builders.
+func (m *ToolConnectionMutation) IntegrationIDs() (ids []uuid.UUID) {
+	if id := m.integration; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetIntegration resets all changes to the "integration" edge.
+func (m *ToolConnectionMutation) ResetIntegration() {
+	m.integration = nil
+	m.clearedintegration = false
+}
+
+// Where appends a list predicates to the ToolConnectionMutation builder.
+func (m *ToolConnectionMutation) Where(ps ...predicate.ToolConnection) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the ToolConnectionMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *ToolConnectionMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.ToolConnection, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *ToolConnectionMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *ToolConnectionMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (ToolConnection).
+func (m *ToolConnectionMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *ToolConnectionMutation) Fields() []string {
+	fields := make([]string, 0, 10)
+	if m.created_at != nil {
+		fields = append(fields, toolconnection.FieldCreatedAt)
+	}
+	if m.updated_at != nil {
+		fields = append(fields, toolconnection.FieldUpdatedAt)
+	}
+	if m.workspace_id != nil {
+		fields = append(fields, toolconnection.FieldWorkspaceID)
+	}
+	if m.integration != nil {
+		fields = append(fields, toolconnection.FieldIntegrationID)
+	}
+	if m.person_id != nil {
+		fields = append(fields, toolconnection.FieldPersonID)
+	}
+	if m.credentials != nil {
+		fields = append(fields, toolconnection.FieldCredentials)
+	}
+	if m.grant_id != nil {
+		fields = append(fields, toolconnection.FieldGrantID)
+	}
+	if m.status != nil {
+		fields = append(fields, toolconnection.FieldStatus)
+	}
+	if m.last_checked_at != nil {
+		fields = append(fields, toolconnection.FieldLastCheckedAt)
+	}
+	if m.last_error != nil {
+		fields = append(fields, toolconnection.FieldLastError)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *ToolConnectionMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case toolconnection.FieldCreatedAt:
+		return m.CreatedAt()
+	case toolconnection.FieldUpdatedAt:
+		return m.UpdatedAt()
+	case toolconnection.FieldWorkspaceID:
+		return m.WorkspaceID()
+	case toolconnection.FieldIntegrationID:
+		return m.IntegrationID()
+	case toolconnection.FieldPersonID:
+		return m.PersonID()
+	case toolconnection.FieldCredentials:
+		return m.Credentials()
+	case toolconnection.FieldGrantID:
+		return m.GrantID()
+	case toolconnection.FieldStatus:
+		return m.Status()
+	case toolconnection.FieldLastCheckedAt:
+		return m.LastCheckedAt()
+	case toolconnection.FieldLastError:
+		return m.LastError()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *ToolConnectionMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case toolconnection.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	case toolconnection.FieldUpdatedAt:
+		return m.OldUpdatedAt(ctx)
+	case toolconnection.FieldWorkspaceID:
+		return m.OldWorkspaceID(ctx)
+	case toolconnection.FieldIntegrationID:
+		return m.OldIntegrationID(ctx)
+	case toolconnection.FieldPersonID:
+		return m.OldPersonID(ctx)
+	case toolconnection.FieldCredentials:
+		return m.OldCredentials(ctx)
+	case toolconnection.FieldGrantID:
+		return m.OldGrantID(ctx)
+	case toolconnection.FieldStatus:
+		return m.OldStatus(ctx)
+	case toolconnection.FieldLastCheckedAt:
+		return m.OldLastCheckedAt(ctx)
+	case toolconnection.FieldLastError:
+		return m.OldLastError(ctx)
+	}
+	return nil, fmt.Errorf("unknown ToolConnection field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ToolConnectionMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case toolconnection.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	case toolconnection.FieldUpdatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUpdatedAt(v)
+		return nil
+	case toolconnection.FieldWorkspaceID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWorkspaceID(v)
+		return nil
+	case toolconnection.FieldIntegrationID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetIntegrationID(v)
+		return nil
+	case toolconnection.FieldPersonID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPersonID(v)
+		return nil
+	case toolconnection.FieldCredentials:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCredentials(v)
+		return nil
+	case toolconnection.FieldGrantID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGrantID(v)
+		return nil
+	case toolconnection.FieldStatus:
+		v, ok := value.(toolconnection.Status)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStatus(v)
+		return nil
+	case toolconnection.FieldLastCheckedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLastCheckedAt(v)
+		return nil
+	case toolconnection.FieldLastError:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLastError(v)
+		return nil
+	}
+	return fmt.Errorf("unknown ToolConnection field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *ToolConnectionMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *ToolConnectionMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ToolConnectionMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown ToolConnection numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *ToolConnectionMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(toolconnection.FieldPersonID) {
+		fields = append(fields, toolconnection.FieldPersonID)
+	}
+	if m.FieldCleared(toolconnection.FieldCredentials) {
+		fields = append(fields, toolconnection.FieldCredentials)
+	}
+	if m.FieldCleared(toolconnection.FieldGrantID) {
+		fields = append(fields, toolconnection.FieldGrantID)
+	}
+	if m.FieldCleared(toolconnection.FieldLastCheckedAt) {
+		fields = append(fields, toolconnection.FieldLastCheckedAt)
+	}
+	if m.FieldCleared(toolconnection.FieldLastError) {
+		fields = append(fields, toolconnection.FieldLastError)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *ToolConnectionMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *ToolConnectionMutation) ClearField(name string) error {
+	switch name {
+	case toolconnection.FieldPersonID:
+		m.ClearPersonID()
+		return nil
+	case toolconnection.FieldCredentials:
+		m.ClearCredentials()
+		return nil
+	case toolconnection.FieldGrantID:
+		m.ClearGrantID()
+		return nil
+	case toolconnection.FieldLastCheckedAt:
+		m.ClearLastCheckedAt()
+		return nil
+	case toolconnection.FieldLastError:
+		m.ClearLastError()
+		return nil
+	}
+	return fmt.Errorf("unknown ToolConnection nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *ToolConnectionMutation) ResetField(name string) error {
+	switch name {
+	case toolconnection.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	case toolconnection.FieldUpdatedAt:
+		m.ResetUpdatedAt()
+		return nil
+	case toolconnection.FieldWorkspaceID:
+		m.ResetWorkspaceID()
+		return nil
+	case toolconnection.FieldIntegrationID:
+		m.ResetIntegrationID()
+		return nil
+	case toolconnection.FieldPersonID:
+		m.ResetPersonID()
+		return nil
+	case toolconnection.FieldCredentials:
+		m.ResetCredentials()
+		return nil
+	case toolconnection.FieldGrantID:
+		m.ResetGrantID()
+		return nil
+	case toolconnection.FieldStatus:
+		m.ResetStatus()
+		return nil
+	case toolconnection.FieldLastCheckedAt:
+		m.ResetLastCheckedAt()
+		return nil
+	case toolconnection.FieldLastError:
+		m.ResetLastError()
+		return nil
+	}
+	return fmt.Errorf("unknown ToolConnection field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *ToolConnectionMutation) AddedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.integration != nil {
+		edges = append(edges, toolconnection.EdgeIntegration)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *ToolConnectionMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case toolconnection.EdgeIntegration:
+		if id := m.integration; id != nil {
+			return []ent.Value{*id}
+		}
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *ToolConnectionMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 1)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *ToolConnectionMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *ToolConnectionMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.clearedintegration {
+		edges = append(edges, toolconnection.EdgeIntegration)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *ToolConnectionMutation) EdgeCleared(name string) bool {
+	switch name {
+	case toolconnection.EdgeIntegration:
+		return m.clearedintegration
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *ToolConnectionMutation) ClearEdge(name string) error {
+	switch name {
+	case toolconnection.EdgeIntegration:
+		m.ClearIntegration()
+		return nil
+	}
+	return fmt.Errorf("unknown ToolConnection unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *ToolConnectionMutation) ResetEdge(name string) error {
+	switch name {
+	case toolconnection.EdgeIntegration:
+		m.ResetIntegration()
+		return nil
+	}
+	return fmt.Errorf("unknown ToolConnection edge %s", name)
+}
+
+// ToolIntegrationMutation represents an operation that mutates the ToolIntegration nodes in the graph.
+type ToolIntegrationMutation struct {
+	config
+	op                 Op
+	typ                string
+	id                 *uuid.UUID
+	created_at         *time.Time
+	updated_at         *time.Time
+	workspace_id       *uuid.UUID
+	kind               *toolintegration.Kind
+	provider           *string
+	name               *string
+	slug               *string
+	owner_scope        *toolintegration.OwnerScope
+	person_id          *uuid.UUID
+	credentials_of     *toolintegration.CredentialsOf
+	enabled            *bool
+	_config            *map[string]interface{}
+	discovered_at      *time.Time
+	schema_hash        *string
+	last_error         *string
+	clearedFields      map[string]struct{}
+	tools              map[uuid.UUID]struct{}
+	removedtools       map[uuid.UUID]struct{}
+	clearedtools       bool
+	connections        map[uuid.UUID]struct{}
+	removedconnections map[uuid.UUID]struct{}
+	clearedconnections bool
+	done               bool
+	oldValue           func(context.Context) (*ToolIntegration, error)
+	predicates         []predicate.ToolIntegration
+}
+
+var _ ent.Mutation = (*ToolIntegrationMutation)(nil)
+
+// toolintegrationOption allows management of the mutation configuration using functional options.
+type toolintegrationOption func(*ToolIntegrationMutation)
+
+// newToolIntegrationMutation creates new mutation for the ToolIntegration entity.
+func newToolIntegrationMutation(c config, op Op, opts ...toolintegrationOption) *ToolIntegrationMutation {
+	m := &ToolIntegrationMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeToolIntegration,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withToolIntegrationID sets the ID field of the mutation.
+func withToolIntegrationID(id uuid.UUID) toolintegrationOption {
+	return func(m *ToolIntegrationMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *ToolIntegration
+		)
+		m.oldValue = func(ctx context.Context) (*ToolIntegration, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().ToolIntegration.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withToolIntegration sets the old ToolIntegration of the mutation.
+func withToolIntegration(node *ToolIntegration) toolintegrationOption {
+	return func(m *ToolIntegrationMutation) {
+		m.oldValue = func(context.Context) (*ToolIntegration, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m ToolIntegrationMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m ToolIntegrationMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of ToolIntegration entities.
+func (m *ToolIntegrationMutation) SetID(id uuid.UUID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *ToolIntegrationMutation) ID() (id uuid.UUID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *ToolIntegrationMutation) IDs(ctx context.Context) ([]uuid.UUID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []uuid.UUID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().ToolIntegration.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *ToolIntegrationMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *ToolIntegrationMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the ToolIntegration entity.
+// If the ToolIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolIntegrationMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *ToolIntegrationMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// SetUpdatedAt sets the "updated_at" field.
+func (m *ToolIntegrationMutation) SetUpdatedAt(t time.Time) {
+	m.updated_at = &t
+}
+
+// UpdatedAt returns the value of the "updated_at" field in the mutation.
+func (m *ToolIntegrationMutation) UpdatedAt() (r time.Time, exists bool) {
+	v := m.updated_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUpdatedAt returns the old "updated_at" field's value of the ToolIntegration entity.
+// If the ToolIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolIntegrationMutation) OldUpdatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUpdatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUpdatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUpdatedAt: %w", err)
+	}
+	return oldValue.UpdatedAt, nil
+}
+
+// ResetUpdatedAt resets all changes to the "updated_at" field.
+func (m *ToolIntegrationMutation) ResetUpdatedAt() {
+	m.updated_at = nil
+}
+
+// SetWorkspaceID sets the "workspace_id" field.
+func (m *ToolIntegrationMutation) SetWorkspaceID(u uuid.UUID) {
+	m.workspace_id = &u
+}
+
+// WorkspaceID returns the value of the "workspace_id" field in the mutation.
+func (m *ToolIntegrationMutation) WorkspaceID() (r uuid.UUID, exists bool) {
+	v := m.workspace_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWorkspaceID returns the old "workspace_id" field's value of the ToolIntegration entity.
+// If the ToolIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolIntegrationMutation) OldWorkspaceID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWorkspaceID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWorkspaceID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWorkspaceID: %w", err)
+	}
+	return oldValue.WorkspaceID, nil
+}
+
+// ResetWorkspaceID resets all changes to the "workspace_id" field.
+func (m *ToolIntegrationMutation) ResetWorkspaceID() {
+	m.workspace_id = nil
+}
+
+// SetKind sets the "kind" field.
+func (m *ToolIntegrationMutation) SetKind(t toolintegration.Kind) {
+	m.kind = &t
+}
+
+// Kind returns the value of the "kind" field in the mutation.
+func (m *ToolIntegrationMutation) Kind() (r toolintegration.Kind, exists bool) {
+	v := m.kind
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKind returns the old "kind" field's value of the ToolIntegration entity.
+// If the ToolIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolIntegrationMutation) OldKind(ctx context.Context) (v toolintegration.Kind, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKind is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKind requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKind: %w", err)
+	}
+	return oldValue.Kind, nil
+}
+
+// ResetKind resets all changes to the "kind" field.
+func (m *ToolIntegrationMutation) ResetKind() {
+	m.kind = nil
+}
+
+// SetProvider sets the "provider" field.
+func (m *ToolIntegrationMutation) SetProvider(s string) {
+	m.provider = &s
+}
+
+// Provider returns the value of the "provider" field in the mutation.
+func (m *ToolIntegrationMutation) Provider() (r string, exists bool) {
+	v := m.provider
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldProvider returns the old "provider" field's value of the ToolIntegration entity.
+// If the ToolIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolIntegrationMutation) OldProvider(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldProvider is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldProvider requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldProvider: %w", err)
+	}
+	return oldValue.Provider, nil
+}
+
+// ResetProvider resets all changes to the "provider" field.
+func (m *ToolIntegrationMutation) ResetProvider() {
+	m.provider = nil
+}
+
+// SetName sets the "name" field.
+func (m *ToolIntegrationMutation) SetName(s string) {
+	m.name = &s
+}
+
+// Name returns the value of the "name" field in the mutation.
+func (m *ToolIntegrationMutation) Name() (r string, exists bool) {
+	v := m.name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldName returns the old "name" field's value of the ToolIntegration entity.
+// If the ToolIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolIntegrationMutation) OldName(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldName: %w", err)
+	}
+	return oldValue.Name, nil
+}
+
+// ResetName resets all changes to the "name" field.
+func (m *ToolIntegrationMutation) ResetName() {
+	m.name = nil
+}
+
+// SetSlug sets the "slug" field.
+func (m *ToolIntegrationMutation) SetSlug(s string) {
+	m.slug = &s
+}
+
+// Slug returns the value of the "slug" field in the mutation.
+func (m *ToolIntegrationMutation) Slug() (r string, exists bool) {
+	v := m.slug
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSlug returns the old "slug" field's value of the ToolIntegration entity.
+// If the ToolIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolIntegrationMutation) OldSlug(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSlug is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSlug requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSlug: %w", err)
+	}
+	return oldValue.Slug, nil
+}
+
+// ResetSlug resets all changes to the "slug" field.
+func (m *ToolIntegrationMutation) ResetSlug() {
+	m.slug = nil
+}
+
+// SetOwnerScope sets the "owner_scope" field.
+func (m *ToolIntegrationMutation) SetOwnerScope(ts toolintegration.OwnerScope) {
+	m.owner_scope = &ts
+}
+
+// OwnerScope returns the value of the "owner_scope" field in the mutation.
+func (m *ToolIntegrationMutation) OwnerScope() (r toolintegration.OwnerScope, exists bool) {
+	v := m.owner_scope
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOwnerScope returns the old "owner_scope" field's value of the ToolIntegration entity.
+// If the ToolIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolIntegrationMutation) OldOwnerScope(ctx context.Context) (v toolintegration.OwnerScope, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOwnerScope is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOwnerScope requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOwnerScope: %w", err)
+	}
+	return oldValue.OwnerScope, nil
+}
+
+// ResetOwnerScope resets all changes to the "owner_scope" field.
+func (m *ToolIntegrationMutation) ResetOwnerScope() {
+	m.owner_scope = nil
+}
+
+// SetPersonID sets the "person_id" field.
+func (m *ToolIntegrationMutation) SetPersonID(u uuid.UUID) {
+	m.person_id = &u
+}
+
+// PersonID returns the value of the "person_id" field in the mutation.
+func (m *ToolIntegrationMutation) PersonID() (r uuid.UUID, exists bool) {
+	v := m.person_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPersonID returns the old "person_id" field's value of the ToolIntegration entity.
+// If the ToolIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolIntegrationMutation) OldPersonID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPersonID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPersonID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPersonID: %w", err)
+	}
+	return oldValue.PersonID, nil
+}
+
+// ClearPersonID clears the value of the "person_id" field.
+func (m *ToolIntegrationMutation) ClearPersonID() {
+	m.person_id = nil
+	m.clearedFields[toolintegration.FieldPersonID] = struct{}{}
+}
+
+// PersonIDCleared returns if the "person_id" field was cleared in this mutation.
+func (m *ToolIntegrationMutation) PersonIDCleared() bool {
+	_, ok := m.clearedFields[toolintegration.FieldPersonID]
+	return ok
+}
+
+// ResetPersonID resets all changes to the "person_id" field.
+func (m *ToolIntegrationMutation) ResetPersonID() {
+	m.person_id = nil
+	delete(m.clearedFields, toolintegration.FieldPersonID)
+}
+
+// SetCredentialsOf sets the "credentials_of" field.
+func (m *ToolIntegrationMutation) SetCredentialsOf(to toolintegration.CredentialsOf) {
+	m.credentials_of = &to
+}
+
+// CredentialsOf returns the value of the "credentials_of" field in the mutation.
+func (m *ToolIntegrationMutation) CredentialsOf() (r toolintegration.CredentialsOf, exists bool) {
+	v := m.credentials_of
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCredentialsOf returns the old "credentials_of" field's value of the ToolIntegration entity.
+// If the ToolIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolIntegrationMutation) OldCredentialsOf(ctx context.Context) (v toolintegration.CredentialsOf, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCredentialsOf is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCredentialsOf requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCredentialsOf: %w", err)
+	}
+	return oldValue.CredentialsOf, nil
+}
+
+// ResetCredentialsOf resets all changes to the "credentials_of" field.
+func (m *ToolIntegrationMutation) ResetCredentialsOf() {
+	m.credentials_of = nil
+}
+
+// SetEnabled sets the "enabled" field.
+func (m *ToolIntegrationMutation) SetEnabled(b bool) {
+	m.enabled = &b
+}
+
+// Enabled returns the value of the "enabled" field in the mutation.
+func (m *ToolIntegrationMutation) Enabled() (r bool, exists bool) {
+	v := m.enabled
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEnabled returns the old "enabled" field's value of the ToolIntegration entity.
+// If the ToolIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolIntegrationMutation) OldEnabled(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEnabled is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEnabled requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEnabled: %w", err)
+	}
+	return oldValue.Enabled, nil
+}
+
+// ResetEnabled resets all changes to the "enabled" field.
+func (m *ToolIntegrationMutation) ResetEnabled() {
+	m.enabled = nil
+}
+
+// SetConfig sets the "config" field.
+func (m *ToolIntegrationMutation) SetConfig(value map[string]interface{}) {
+	m._config = &value
+}
+
+// Config returns the value of the "config" field in the mutation.
+func (m *ToolIntegrationMutation) Config() (r map[string]interface{}, exists bool) {
+	v := m._config
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldConfig returns the old "config" field's value of the ToolIntegration entity.
+// If the ToolIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolIntegrationMutation) OldConfig(ctx context.Context) (v map[string]interface{}, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldConfig is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldConfig requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldConfig: %w", err)
+	}
+	return oldValue.Config, nil
+}
+
+// ResetConfig resets all changes to the "config" field.
+func (m *ToolIntegrationMutation) ResetConfig() {
+	m._config = nil
+}
+
+// SetDiscoveredAt sets the "discovered_at" field.
+func (m *ToolIntegrationMutation) SetDiscoveredAt(t time.Time) {
+	m.discovered_at = &t
+}
+
+// DiscoveredAt returns the value of the "discovered_at" field in the mutation.
+func (m *ToolIntegrationMutation) DiscoveredAt() (r time.Time, exists bool) {
+	v := m.discovered_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDiscoveredAt returns the old "discovered_at" field's value of the ToolIntegration entity.
+// If the ToolIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolIntegrationMutation) OldDiscoveredAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDiscoveredAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDiscoveredAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDiscoveredAt: %w", err)
+	}
+	return oldValue.DiscoveredAt, nil
+}
+
+// ClearDiscoveredAt clears the value of the "discovered_at" field.
+func (m *ToolIntegrationMutation) ClearDiscoveredAt() {
+	m.discovered_at = nil
+	m.clearedFields[toolintegration.FieldDiscoveredAt] = struct{}{}
+}
+
+// DiscoveredAtCleared returns if the "discovered_at" field was cleared in this mutation.
+func (m *ToolIntegrationMutation) DiscoveredAtCleared() bool {
+	_, ok := m.clearedFields[toolintegration.FieldDiscoveredAt]
+	return ok
+}
+
+// ResetDiscoveredAt resets all changes to the "discovered_at" field.
+func (m *ToolIntegrationMutation) ResetDiscoveredAt() {
+	m.discovered_at = nil
+	delete(m.clearedFields, toolintegration.FieldDiscoveredAt)
+}
+
+// SetSchemaHash sets the "schema_hash" field.
+func (m *ToolIntegrationMutation) SetSchemaHash(s string) {
+	m.schema_hash = &s
+}
+
+// SchemaHash returns the value of the "schema_hash" field in the mutation.
+func (m *ToolIntegrationMutation) SchemaHash() (r string, exists bool) {
+	v := m.schema_hash
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSchemaHash returns the old "schema_hash" field's value of the ToolIntegration entity.
+// If the ToolIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolIntegrationMutation) OldSchemaHash(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSchemaHash is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSchemaHash requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSchemaHash: %w", err)
+	}
+	return oldValue.SchemaHash, nil
+}
+
+// ResetSchemaHash resets all changes to the "schema_hash" field.
+func (m *ToolIntegrationMutation) ResetSchemaHash() {
+	m.schema_hash = nil
+}
+
+// SetLastError sets the "last_error" field.
+func (m *ToolIntegrationMutation) SetLastError(s string) {
+	m.last_error = &s
+}
+
+// LastError returns the value of the "last_error" field in the mutation.
+func (m *ToolIntegrationMutation) LastError() (r string, exists bool) {
+	v := m.last_error
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLastError returns the old "last_error" field's value of the ToolIntegration entity.
+// If the ToolIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolIntegrationMutation) OldLastError(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLastError is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLastError requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLastError: %w", err)
+	}
+	return oldValue.LastError, nil
+}
+
+// ClearLastError clears the value of the "last_error" field.
+func (m *ToolIntegrationMutation) ClearLastError() {
+	m.last_error = nil
+	m.clearedFields[toolintegration.FieldLastError] = struct{}{}
+}
+
+// LastErrorCleared returns if the "last_error" field was cleared in this mutation.
+func (m *ToolIntegrationMutation) LastErrorCleared() bool {
+	_, ok := m.clearedFields[toolintegration.FieldLastError]
+	return ok
+}
+
+// ResetLastError resets all changes to the "last_error" field.
+func (m *ToolIntegrationMutation) ResetLastError() {
+	m.last_error = nil
+	delete(m.clearedFields, toolintegration.FieldLastError)
+}
+
+// AddToolIDs adds the "tools" edge to the IntegrationTool entity by ids.
+func (m *ToolIntegrationMutation) AddToolIDs(ids ...uuid.UUID) {
+	if m.tools == nil {
+		m.tools = make(map[uuid.UUID]struct{})
+	}
+	for i := range ids {
+		m.tools[ids[i]] = struct{}{}
+	}
+}
+
+// ClearTools clears the "tools" edge to the IntegrationTool entity.
+func (m *ToolIntegrationMutation) ClearTools() {
+	m.clearedtools = true
+}
+
+// ToolsCleared reports if the "tools" edge to the IntegrationTool entity was cleared.
+func (m *ToolIntegrationMutation) ToolsCleared() bool {
+	return m.clearedtools
+}
+
+// RemoveToolIDs removes the "tools" edge to the IntegrationTool entity by IDs.
+func (m *ToolIntegrationMutation) RemoveToolIDs(ids ...uuid.UUID) {
+	if m.removedtools == nil {
+		m.removedtools = make(map[uuid.UUID]struct{})
+	}
+	for i := range ids {
+		delete(m.tools, ids[i])
+		m.removedtools[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedTools returns the removed IDs of the "tools" edge to the IntegrationTool entity.
+func (m *ToolIntegrationMutation) RemovedToolsIDs() (ids []uuid.UUID) {
+	for id := range m.removedtools {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ToolsIDs returns the "tools" edge IDs in the mutation.
+func (m *ToolIntegrationMutation) ToolsIDs() (ids []uuid.UUID) {
+	for id := range m.tools {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetTools resets all changes to the "tools" edge.
+func (m *ToolIntegrationMutation) ResetTools() {
+	m.tools = nil
+	m.clearedtools = false
+	m.removedtools = nil
+}
+
+// AddConnectionIDs adds the "connections" edge to the ToolConnection entity by ids.
+func (m *ToolIntegrationMutation) AddConnectionIDs(ids ...uuid.UUID) {
+	if m.connections == nil {
+		m.connections = make(map[uuid.UUID]struct{})
+	}
+	for i := range ids {
+		m.connections[ids[i]] = struct{}{}
+	}
+}
+
+// ClearConnections clears the "connections" edge to the ToolConnection entity.
+func (m *ToolIntegrationMutation) ClearConnections() {
+	m.clearedconnections = true
+}
+
+// ConnectionsCleared reports if the "connections" edge to the ToolConnection entity was cleared.
+func (m *ToolIntegrationMutation) ConnectionsCleared() bool {
+	return m.clearedconnections
+}
+
+// RemoveConnectionIDs removes the "connections" edge to the ToolConnection entity by IDs.
+func (m *ToolIntegrationMutation) RemoveConnectionIDs(ids ...uuid.UUID) {
+	if m.removedconnections == nil {
+		m.removedconnections = make(map[uuid.UUID]struct{})
+	}
+	for i := range ids {
+		delete(m.connections, ids[i])
+		m.removedconnections[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedConnections returns the removed IDs of the "connections" edge to the ToolConnection entity.
+func (m *ToolIntegrationMutation) RemovedConnectionsIDs() (ids []uuid.UUID) {
+	for id := range m.removedconnections {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ConnectionsIDs returns the "connections" edge IDs in the mutation.
+func (m *ToolIntegrationMutation) ConnectionsIDs() (ids []uuid.UUID) {
+	for id := range m.connections {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetConnections resets all changes to the "connections" edge.
+func (m *ToolIntegrationMutation) ResetConnections() {
+	m.connections = nil
+	m.clearedconnections = false
+	m.removedconnections = nil
+}
+
+// Where appends a list predicates to the ToolIntegrationMutation builder.
+func (m *ToolIntegrationMutation) Where(ps ...predicate.ToolIntegration) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the ToolIntegrationMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *ToolIntegrationMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.ToolIntegration, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *ToolIntegrationMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *ToolIntegrationMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (ToolIntegration).
+func (m *ToolIntegrationMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *ToolIntegrationMutation) Fields() []string {
+	fields := make([]string, 0, 15)
+	if m.created_at != nil {
+		fields = append(fields, toolintegration.FieldCreatedAt)
+	}
+	if m.updated_at != nil {
+		fields = append(fields, toolintegration.FieldUpdatedAt)
+	}
+	if m.workspace_id != nil {
+		fields = append(fields, toolintegration.FieldWorkspaceID)
+	}
+	if m.kind != nil {
+		fields = append(fields, toolintegration.FieldKind)
+	}
+	if m.provider != nil {
+		fields = append(fields, toolintegration.FieldProvider)
+	}
+	if m.name != nil {
+		fields = append(fields, toolintegration.FieldName)
+	}
+	if m.slug != nil {
+		fields = append(fields, toolintegration.FieldSlug)
+	}
+	if m.owner_scope != nil {
+		fields = append(fields, toolintegration.FieldOwnerScope)
+	}
+	if m.person_id != nil {
+		fields = append(fields, toolintegration.FieldPersonID)
+	}
+	if m.credentials_of != nil {
+		fields = append(fields, toolintegration.FieldCredentialsOf)
+	}
+	if m.enabled != nil {
+		fields = append(fields, toolintegration.FieldEnabled)
+	}
+	if m._config != nil {
+		fields = append(fields, toolintegration.FieldConfig)
+	}
+	if m.discovered_at != nil {
+		fields = append(fields, toolintegration.FieldDiscoveredAt)
+	}
+	if m.schema_hash != nil {
+		fields = append(fields, toolintegration.FieldSchemaHash)
+	}
+	if m.last_error != nil {
+		fields = append(fields, toolintegration.FieldLastError)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *ToolIntegrationMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case toolintegration.FieldCreatedAt:
+		return m.CreatedAt()
+	case toolintegration.FieldUpdatedAt:
+		return m.UpdatedAt()
+	case toolintegration.FieldWorkspaceID:
+		return m.WorkspaceID()
+	case toolintegration.FieldKind:
+		return m.Kind()
+	case toolintegration.FieldProvider:
+		return m.Provider()
+	case toolintegration.FieldName:
+		return m.Name()
+	case toolintegration.FieldSlug:
+		return m.Slug()
+	case toolintegration.FieldOwnerScope:
+		return m.OwnerScope()
+	case toolintegration.FieldPersonID:
+		return m.PersonID()
+	case toolintegration.FieldCredentialsOf:
+		return m.CredentialsOf()
+	case toolintegration.FieldEnabled:
+		return m.Enabled()
+	case toolintegration.FieldConfig:
+		return m.Config()
+	case toolintegration.FieldDiscoveredAt:
+		return m.DiscoveredAt()
+	case toolintegration.FieldSchemaHash:
+		return m.SchemaHash()
+	case toolintegration.FieldLastError:
+		return m.LastError()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *ToolIntegrationMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case toolintegration.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	case toolintegration.FieldUpdatedAt:
+		return m.OldUpdatedAt(ctx)
+	case toolintegration.FieldWorkspaceID:
+		return m.OldWorkspaceID(ctx)
+	case toolintegration.FieldKind:
+		return m.OldKind(ctx)
+	case toolintegration.FieldProvider:
+		return m.OldProvider(ctx)
+	case toolintegration.FieldName:
+		return m.OldName(ctx)
+	case toolintegration.FieldSlug:
+		return m.OldSlug(ctx)
+	case toolintegration.FieldOwnerScope:
+		return m.OldOwnerScope(ctx)
+	case toolintegration.FieldPersonID:
+		return m.OldPersonID(ctx)
+	case toolintegration.FieldCredentialsOf:
+		return m.OldCredentialsOf(ctx)
+	case toolintegration.FieldEnabled:
+		return m.OldEnabled(ctx)
+	case toolintegration.FieldConfig:
+		return m.OldConfig(ctx)
+	case toolintegration.FieldDiscoveredAt:
+		return m.OldDiscoveredAt(ctx)
+	case toolintegration.FieldSchemaHash:
+		return m.OldSchemaHash(ctx)
+	case toolintegration.FieldLastError:
+		return m.OldLastError(ctx)
+	}
+	return nil, fmt.Errorf("unknown ToolIntegration field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ToolIntegrationMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case toolintegration.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	case toolintegration.FieldUpdatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUpdatedAt(v)
+		return nil
+	case toolintegration.FieldWorkspaceID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWorkspaceID(v)
+		return nil
+	case toolintegration.FieldKind:
+		v, ok := value.(toolintegration.Kind)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKind(v)
+		return nil
+	case toolintegration.FieldProvider:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetProvider(v)
+		return nil
+	case toolintegration.FieldName:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetName(v)
+		return nil
+	case toolintegration.FieldSlug:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSlug(v)
+		return nil
+	case toolintegration.FieldOwnerScope:
+		v, ok := value.(toolintegration.OwnerScope)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOwnerScope(v)
+		return nil
+	case toolintegration.FieldPersonID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPersonID(v)
+		return nil
+	case toolintegration.FieldCredentialsOf:
+		v, ok := value.(toolintegration.CredentialsOf)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCredentialsOf(v)
+		return nil
+	case toolintegration.FieldEnabled:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEnabled(v)
+		return nil
+	case toolintegration.FieldConfig:
+		v, ok := value.(map[string]interface{})
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetConfig(v)
+		return nil
+	case toolintegration.FieldDiscoveredAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDiscoveredAt(v)
+		return nil
+	case toolintegration.FieldSchemaHash:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSchemaHash(v)
+		return nil
+	case toolintegration.FieldLastError:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLastError(v)
+		return nil
+	}
+	return fmt.Errorf("unknown ToolIntegration field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *ToolIntegrationMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *ToolIntegrationMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ToolIntegrationMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown ToolIntegration numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *ToolIntegrationMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(toolintegration.FieldPersonID) {
+		fields = append(fields, toolintegration.FieldPersonID)
+	}
+	if m.FieldCleared(toolintegration.FieldDiscoveredAt) {
+		fields = append(fields, toolintegration.FieldDiscoveredAt)
+	}
+	if m.FieldCleared(toolintegration.FieldLastError) {
+		fields = append(fields, toolintegration.FieldLastError)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *ToolIntegrationMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *ToolIntegrationMutation) ClearField(name string) error {
+	switch name {
+	case toolintegration.FieldPersonID:
+		m.ClearPersonID()
+		return nil
+	case toolintegration.FieldDiscoveredAt:
+		m.ClearDiscoveredAt()
+		return nil
+	case toolintegration.FieldLastError:
+		m.ClearLastError()
+		return nil
+	}
+	return fmt.Errorf("unknown ToolIntegration nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *ToolIntegrationMutation) ResetField(name string) error {
+	switch name {
+	case toolintegration.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	case toolintegration.FieldUpdatedAt:
+		m.ResetUpdatedAt()
+		return nil
+	case toolintegration.FieldWorkspaceID:
+		m.ResetWorkspaceID()
+		return nil
+	case toolintegration.FieldKind:
+		m.ResetKind()
+		return nil
+	case toolintegration.FieldProvider:
+		m.ResetProvider()
+		return nil
+	case toolintegration.FieldName:
+		m.ResetName()
+		return nil
+	case toolintegration.FieldSlug:
+		m.ResetSlug()
+		return nil
+	case toolintegration.FieldOwnerScope:
+		m.ResetOwnerScope()
+		return nil
+	case toolintegration.FieldPersonID:
+		m.ResetPersonID()
+		return nil
+	case toolintegration.FieldCredentialsOf:
+		m.ResetCredentialsOf()
+		return nil
+	case toolintegration.FieldEnabled:
+		m.ResetEnabled()
+		return nil
+	case toolintegration.FieldConfig:
+		m.ResetConfig()
+		return nil
+	case toolintegration.FieldDiscoveredAt:
+		m.ResetDiscoveredAt()
+		return nil
+	case toolintegration.FieldSchemaHash:
+		m.ResetSchemaHash()
+		return nil
+	case toolintegration.FieldLastError:
+		m.ResetLastError()
+		return nil
+	}
+	return fmt.Errorf("unknown ToolIntegration field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *ToolIntegrationMutation) AddedEdges() []string {
+	edges := make([]string, 0, 2)
+	if m.tools != nil {
+		edges = append(edges, toolintegration.EdgeTools)
+	}
+	if m.connections != nil {
+		edges = append(edges, toolintegration.EdgeConnections)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *ToolIntegrationMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case toolintegration.EdgeTools:
+		ids := make([]ent.Value, 0, len(m.tools))
+		for id := range m.tools {
+			ids = append(ids, id)
+		}
+		return ids
+	case toolintegration.EdgeConnections:
+		ids := make([]ent.Value, 0, len(m.connections))
+		for id := range m.connections {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *ToolIntegrationMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 2)
+	if m.removedtools != nil {
+		edges = append(edges, toolintegration.EdgeTools)
+	}
+	if m.removedconnections != nil {
+		edges = append(edges, toolintegration.EdgeConnections)
+	}
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *ToolIntegrationMutation) RemovedIDs(name string) []ent.Value {
+	switch name {
+	case toolintegration.EdgeTools:
+		ids := make([]ent.Value, 0, len(m.removedtools))
+		for id := range m.removedtools {
+			ids = append(ids, id)
+		}
+		return ids
+	case toolintegration.EdgeConnections:
+		ids := make([]ent.Value, 0, len(m.removedconnections))
+		for id := range m.removedconnections {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *ToolIntegrationMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 2)
+	if m.clearedtools {
+		edges = append(edges, toolintegration.EdgeTools)
+	}
+	if m.clearedconnections {
+		edges = append(edges, toolintegration.EdgeConnections)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *ToolIntegrationMutation) EdgeCleared(name string) bool {
+	switch name {
+	case toolintegration.EdgeTools:
+		return m.clearedtools
+	case toolintegration.EdgeConnections:
+		return m.clearedconnections
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *ToolIntegrationMutation) ClearEdge(name string) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown ToolIntegration unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *ToolIntegrationMutation) ResetEdge(name string) error {
+	switch name {
+	case toolintegration.EdgeTools:
+		m.ResetTools()
+		return nil
+	case toolintegration.EdgeConnections:
+		m.ResetConnections()
+		return nil
+	}
+	return fmt.Errorf("unknown ToolIntegration edge %s", name)
 }
 
 // UserMutation represents an operation that mutates the User nodes in the graph.

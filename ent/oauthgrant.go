@@ -29,6 +29,8 @@ type OAuthGrant struct {
 	Provider string `json:"provider,omitempty"`
 	// the person who gave it; null after that person has left the workspace
 	PersonID *uuid.UUID `json:"person_id,omitempty"`
+	// the person who alone sees it and whose tools use it; null for the workspace's grants
+	OwnerID *uuid.UUID `json:"owner_id,omitempty"`
 	// the name of the account at the service
 	Account *string `json:"account,omitempty"`
 	// the granted scopes
@@ -80,7 +82,7 @@ func (*OAuthGrant) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case oauthgrant.FieldPersonID, oauthgrant.FieldLeaseID:
+		case oauthgrant.FieldPersonID, oauthgrant.FieldOwnerID, oauthgrant.FieldLeaseID:
 			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
 		case oauthgrant.FieldScopes, oauthgrant.FieldTokens:
 			values[i] = new([]byte)
@@ -143,6 +145,13 @@ func (_m *OAuthGrant) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.PersonID = new(uuid.UUID)
 				*_m.PersonID = *value.S.(*uuid.UUID)
+			}
+		case oauthgrant.FieldOwnerID:
+			if value, ok := values[i].(*sql.NullScanner); !ok {
+				return fmt.Errorf("unexpected type %T for field owner_id", values[i])
+			} else if value.Valid {
+				_m.OwnerID = new(uuid.UUID)
+				*_m.OwnerID = *value.S.(*uuid.UUID)
 			}
 		case oauthgrant.FieldAccount:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -267,6 +276,11 @@ func (_m *OAuthGrant) String() string {
 	builder.WriteString(", ")
 	if v := _m.PersonID; v != nil {
 		builder.WriteString("person_id=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
+	builder.WriteString(", ")
+	if v := _m.OwnerID; v != nil {
+		builder.WriteString("owner_id=")
 		builder.WriteString(fmt.Sprintf("%v", *v))
 	}
 	builder.WriteString(", ")

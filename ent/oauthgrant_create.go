@@ -76,6 +76,20 @@ func (_c *OAuthGrantCreate) SetNillablePersonID(v *uuid.UUID) *OAuthGrantCreate 
 	return _c
 }
 
+// SetOwnerID sets the "owner_id" field.
+func (_c *OAuthGrantCreate) SetOwnerID(v uuid.UUID) *OAuthGrantCreate {
+	_c.mutation.SetOwnerID(v)
+	return _c
+}
+
+// SetNillableOwnerID sets the "owner_id" field if the given value is not nil.
+func (_c *OAuthGrantCreate) SetNillableOwnerID(v *uuid.UUID) *OAuthGrantCreate {
+	if v != nil {
+		_c.SetOwnerID(*v)
+	}
+	return _c
+}
+
 // SetAccount sets the "account" field.
 func (_c *OAuthGrantCreate) SetAccount(v string) *OAuthGrantCreate {
 	_c.mutation.SetAccount(v)
@@ -402,6 +416,10 @@ func (_c *OAuthGrantCreate) createSpec() (*OAuthGrant, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.PersonID(); ok {
 		_spec.SetField(oauthgrant.FieldPersonID, field.TypeUUID, value)
 		_node.PersonID = &value
+	}
+	if value, ok := _c.mutation.OwnerID(); ok {
+		_spec.SetField(oauthgrant.FieldOwnerID, field.TypeUUID, value)
+		_node.OwnerID = &value
 	}
 	if value, ok := _c.mutation.Account(); ok {
 		_spec.SetField(oauthgrant.FieldAccount, field.TypeString, value)

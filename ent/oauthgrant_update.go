@@ -354,6 +354,9 @@ func (_u *OAuthGrantUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 	if _u.mutation.PersonIDCleared() {
 		_spec.ClearField(oauthgrant.FieldPersonID, field.TypeUUID)
 	}
+	if _u.mutation.OwnerIDCleared() {
+		_spec.ClearField(oauthgrant.FieldOwnerID, field.TypeUUID)
+	}
 	if value, ok := _u.mutation.Account(); ok {
 		_spec.SetField(oauthgrant.FieldAccount, field.TypeString, value)
 	}
@@ -827,6 +830,9 @@ func (_u *OAuthGrantUpdateOne) sqlSave(ctx context.Context) (_node *OAuthGrant, 
 	}
 	if _u.mutation.PersonIDCleared() {
 		_spec.ClearField(oauthgrant.FieldPersonID, field.TypeUUID)
+	}
+	if _u.mutation.OwnerIDCleared() {
+		_spec.ClearField(oauthgrant.FieldOwnerID, field.TypeUUID)
 	}
 	if value, ok := _u.mutation.Account(); ok {
 		_spec.SetField(oauthgrant.FieldAccount, field.TypeString, value)

@@ -40,6 +40,8 @@ type Tx struct {
 	InboundEvent *InboundEventClient
 	// InboundIntegration is the client for interacting with the InboundIntegration builders.
 	InboundIntegration *InboundIntegrationClient
+	// IntegrationTool is the client for interacting with the IntegrationTool builders.
+	IntegrationTool *IntegrationToolClient
 	// Invitation is the client for interacting with the Invitation builders.
 	Invitation *InvitationClient
 	// Membership is the client for interacting with the Membership builders.
@@ -58,6 +60,10 @@ type Tx struct {
 	SyncItem *SyncItemClient
 	// SyncJob is the client for interacting with the SyncJob builders.
 	SyncJob *SyncJobClient
+	// ToolConnection is the client for interacting with the ToolConnection builders.
+	ToolConnection *ToolConnectionClient
+	// ToolIntegration is the client for interacting with the ToolIntegration builders.
+	ToolIntegration *ToolIntegrationClient
 	// User is the client for interacting with the User builders.
 	User *UserClient
 	// Workspace is the client for interacting with the Workspace builders.
@@ -206,6 +212,7 @@ func (tx *Tx) init() {
 	tx.Feedback = NewFeedbackClient(tx.config)
 	tx.InboundEvent = NewInboundEventClient(tx.config)
 	tx.InboundIntegration = NewInboundIntegrationClient(tx.config)
+	tx.IntegrationTool = NewIntegrationToolClient(tx.config)
 	tx.Invitation = NewInvitationClient(tx.config)
 	tx.Membership = NewMembershipClient(tx.config)
 	tx.Message = NewMessageClient(tx.config)
@@ -215,6 +222,8 @@ func (tx *Tx) init() {
 	tx.SourceFile = NewSourceFileClient(tx.config)
 	tx.SyncItem = NewSyncItemClient(tx.config)
 	tx.SyncJob = NewSyncJobClient(tx.config)
+	tx.ToolConnection = NewToolConnectionClient(tx.config)
+	tx.ToolIntegration = NewToolIntegrationClient(tx.config)
 	tx.User = NewUserClient(tx.config)
 	tx.Workspace = NewWorkspaceClient(tx.config)
 }

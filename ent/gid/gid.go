@@ -43,6 +43,8 @@ const (
 	PlanItem
 	InboundIntegration
 	InboundEvent
+	IntegrationTool
+	ToolConnection
 )
 
 // New returns a new id of kind k: a version 8 UUID (RFC 9562, section 5.8) of 48
@@ -127,7 +129,13 @@ func table(k Kind) (string, bool) {
 		return "inbound_integrations", true
 	case InboundEvent:
 		return "integration_events", true
-	case Passage, PrincipalGroup, ToolIntegration, Approval:
+	case ToolIntegration:
+		return "tool_integrations", true
+	case IntegrationTool:
+		return "integration_tools", true
+	case ToolConnection:
+		return "tool_connections", true
+	case Passage, PrincipalGroup, Approval:
 		return "", true
 	default:
 		return "", false

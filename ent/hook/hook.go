@@ -165,6 +165,18 @@ func (f InboundIntegrationFunc) Mutate(ctx context.Context, m ent.Mutation) (ent
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.InboundIntegrationMutation", m)
 }
 
+// The IntegrationToolFunc type is an adapter to allow the use of ordinary
+// function as IntegrationTool mutator.
+type IntegrationToolFunc func(context.Context, *ent.IntegrationToolMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f IntegrationToolFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.IntegrationToolMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.IntegrationToolMutation", m)
+}
+
 // The InvitationFunc type is an adapter to allow the use of ordinary
 // function as Invitation mutator.
 type InvitationFunc func(context.Context, *ent.InvitationMutation) (ent.Value, error)
@@ -271,6 +283,30 @@ func (f SyncJobFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, err
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.SyncJobMutation", m)
+}
+
+// The ToolConnectionFunc type is an adapter to allow the use of ordinary
+// function as ToolConnection mutator.
+type ToolConnectionFunc func(context.Context, *ent.ToolConnectionMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f ToolConnectionFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.ToolConnectionMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ToolConnectionMutation", m)
+}
+
+// The ToolIntegrationFunc type is an adapter to allow the use of ordinary
+// function as ToolIntegration mutator.
+type ToolIntegrationFunc func(context.Context, *ent.ToolIntegrationMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f ToolIntegrationFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.ToolIntegrationMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ToolIntegrationMutation", m)
 }
 
 // The UserFunc type is an adapter to allow the use of ordinary

@@ -21,6 +21,7 @@ import (
 	"github.com/magpie-search/magpie/ent/feedback"
 	"github.com/magpie-search/magpie/ent/inboundevent"
 	"github.com/magpie-search/magpie/ent/inboundintegration"
+	"github.com/magpie-search/magpie/ent/integrationtool"
 	"github.com/magpie-search/magpie/ent/invitation"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/message"
@@ -31,6 +32,8 @@ import (
 	"github.com/magpie-search/magpie/ent/sourcefile"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent/toolconnection"
+	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/ent/workspace"
 )
@@ -442,6 +445,33 @@ func (f TraverseInboundIntegration) Traverse(ctx context.Context, q ent.Query) e
 	return fmt.Errorf("unexpected query type %T. expect *ent.InboundIntegrationQuery", q)
 }
 
+// The IntegrationToolFunc type is an adapter to allow the use of ordinary function as a Querier.
+type IntegrationToolFunc func(context.Context, *ent.IntegrationToolQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f IntegrationToolFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.IntegrationToolQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.IntegrationToolQuery", q)
+}
+
+// The TraverseIntegrationTool type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseIntegrationTool func(context.Context, *ent.IntegrationToolQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseIntegrationTool) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseIntegrationTool) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.IntegrationToolQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.IntegrationToolQuery", q)
+}
+
 // The InvitationFunc type is an adapter to allow the use of ordinary function as a Querier.
 type InvitationFunc func(context.Context, *ent.InvitationQuery) (ent.Value, error)
 
@@ -685,6 +715,60 @@ func (f TraverseSyncJob) Traverse(ctx context.Context, q ent.Query) error {
 	return fmt.Errorf("unexpected query type %T. expect *ent.SyncJobQuery", q)
 }
 
+// The ToolConnectionFunc type is an adapter to allow the use of ordinary function as a Querier.
+type ToolConnectionFunc func(context.Context, *ent.ToolConnectionQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f ToolConnectionFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.ToolConnectionQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.ToolConnectionQuery", q)
+}
+
+// The TraverseToolConnection type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseToolConnection func(context.Context, *ent.ToolConnectionQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseToolConnection) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseToolConnection) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.ToolConnectionQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.ToolConnectionQuery", q)
+}
+
+// The ToolIntegrationFunc type is an adapter to allow the use of ordinary function as a Querier.
+type ToolIntegrationFunc func(context.Context, *ent.ToolIntegrationQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f ToolIntegrationFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.ToolIntegrationQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.ToolIntegrationQuery", q)
+}
+
+// The TraverseToolIntegration type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseToolIntegration func(context.Context, *ent.ToolIntegrationQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseToolIntegration) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseToolIntegration) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.ToolIntegrationQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.ToolIntegrationQuery", q)
+}
+
 // The UserFunc type is an adapter to allow the use of ordinary function as a Querier.
 type UserFunc func(context.Context, *ent.UserQuery) (ent.Value, error)
 
@@ -768,6 +852,8 @@ func NewQuery(q ent.Query) (Query, error) {
 		return &query[*ent.InboundEventQuery, predicate.InboundEvent, inboundevent.OrderOption]{typ: ent.TypeInboundEvent, tq: q}, nil
 	case *ent.InboundIntegrationQuery:
 		return &query[*ent.InboundIntegrationQuery, predicate.InboundIntegration, inboundintegration.OrderOption]{typ: ent.TypeInboundIntegration, tq: q}, nil
+	case *ent.IntegrationToolQuery:
+		return &query[*ent.IntegrationToolQuery, predicate.IntegrationTool, integrationtool.OrderOption]{typ: ent.TypeIntegrationTool, tq: q}, nil
 	case *ent.InvitationQuery:
 		return &query[*ent.InvitationQuery, predicate.Invitation, invitation.OrderOption]{typ: ent.TypeInvitation, tq: q}, nil
 	case *ent.MembershipQuery:
@@ -786,6 +872,10 @@ func NewQuery(q ent.Query) (Query, error) {
 		return &query[*ent.SyncItemQuery, predicate.SyncItem, syncitem.OrderOption]{typ: ent.TypeSyncItem, tq: q}, nil
 	case *ent.SyncJobQuery:
 		return &query[*ent.SyncJobQuery, predicate.SyncJob, syncjob.OrderOption]{typ: ent.TypeSyncJob, tq: q}, nil
+	case *ent.ToolConnectionQuery:
+		return &query[*ent.ToolConnectionQuery, predicate.ToolConnection, toolconnection.OrderOption]{typ: ent.TypeToolConnection, tq: q}, nil
+	case *ent.ToolIntegrationQuery:
+		return &query[*ent.ToolIntegrationQuery, predicate.ToolIntegration, toolintegration.OrderOption]{typ: ent.TypeToolIntegration, tq: q}, nil
 	case *ent.UserQuery:
 		return &query[*ent.UserQuery, predicate.User, user.OrderOption]{typ: ent.TypeUser, tq: q}, nil
 	case *ent.WorkspaceQuery:

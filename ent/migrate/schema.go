@@ -582,6 +582,49 @@ var (
 			},
 		},
 	}
+	// IntegrationToolsColumns holds the columns for the "integration_tools" table.
+	IntegrationToolsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "person_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "name", Type: field.TypeString, Size: 64},
+		{Name: "title", Type: field.TypeString, Size: 200, Default: ""},
+		{Name: "description", Type: field.TypeString, Size: 4000, Default: ""},
+		{Name: "input_schema", Type: field.TypeJSON},
+		{Name: "output_schema", Type: field.TypeJSON, Nullable: true},
+		{Name: "definition", Type: field.TypeJSON, Nullable: true},
+		{Name: "risk", Type: field.TypeEnum, Enums: []string{"READ", "WRITE", "SEND", "DELETE"}},
+		{Name: "call_policy", Type: field.TypeEnum, Nullable: true, Enums: []string{"ALLOW", "ASK", "DENY"}},
+		{Name: "argument_rules", Type: field.TypeJSON},
+		{Name: "timeout", Type: field.TypeInt, Default: 30},
+		{Name: "enabled", Type: field.TypeBool, Default: true},
+		{Name: "pinned_hash", Type: field.TypeString, Size: 64},
+		{Name: "drift", Type: field.TypeJSON, Nullable: true},
+		{Name: "integration_id", Type: field.TypeUUID},
+	}
+	// IntegrationToolsTable holds the schema information for the "integration_tools" table.
+	IntegrationToolsTable = &schema.Table{
+		Name:       "integration_tools",
+		Columns:    IntegrationToolsColumns,
+		PrimaryKey: []*schema.Column{IntegrationToolsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "integration_tools_tool_integrations_tools",
+				Columns:    []*schema.Column{IntegrationToolsColumns[18]},
+				RefColumns: []*schema.Column{ToolIntegrationsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "integrationtool_integration_id_name",
+				Unique:  true,
+				Columns: []*schema.Column{IntegrationToolsColumns[18], IntegrationToolsColumns[5]},
+			},
+		},
+	}
 	// InvitationsColumns holds the columns for the "invitations" table.
 	InvitationsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -701,6 +744,7 @@ var (
 		{Name: "workspace_id", Type: field.TypeUUID},
 		{Name: "provider", Type: field.TypeString, Size: 64},
 		{Name: "person_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "owner_id", Type: field.TypeUUID, Nullable: true},
 		{Name: "account", Type: field.TypeString, Nullable: true, Size: 320},
 		{Name: "scopes", Type: field.TypeJSON},
 		{Name: "status", Type: field.TypeEnum, Enums: []string{"ACTIVE", "NEEDS_AUTH"}, Default: "ACTIVE"},
@@ -984,6 +1028,73 @@ var (
 			},
 		},
 	}
+	// ToolConnectionsColumns holds the columns for the "tool_connections" table.
+	ToolConnectionsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "person_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "credentials", Type: field.TypeBytes, Nullable: true},
+		{Name: "grant_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "status", Type: field.TypeEnum, Enums: []string{"ACTIVE", "NEEDS_AUTH", "ERROR"}, Default: "ACTIVE"},
+		{Name: "last_checked_at", Type: field.TypeTime, Nullable: true},
+		{Name: "last_error", Type: field.TypeString, Nullable: true, Size: 500},
+		{Name: "integration_id", Type: field.TypeUUID},
+	}
+	// ToolConnectionsTable holds the schema information for the "tool_connections" table.
+	ToolConnectionsTable = &schema.Table{
+		Name:       "tool_connections",
+		Columns:    ToolConnectionsColumns,
+		PrimaryKey: []*schema.Column{ToolConnectionsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "tool_connections_tool_integrations_connections",
+				Columns:    []*schema.Column{ToolConnectionsColumns[10]},
+				RefColumns: []*schema.Column{ToolIntegrationsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "toolconnection_integration_id_person_id",
+				Unique:  true,
+				Columns: []*schema.Column{ToolConnectionsColumns[10], ToolConnectionsColumns[4]},
+			},
+		},
+	}
+	// ToolIntegrationsColumns holds the columns for the "tool_integrations" table.
+	ToolIntegrationsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "kind", Type: field.TypeEnum, Enums: []string{"PACK", "WEBHOOK", "MCP"}},
+		{Name: "provider", Type: field.TypeString, Size: 64},
+		{Name: "name", Type: field.TypeString, Size: 200},
+		{Name: "slug", Type: field.TypeString, Size: 24},
+		{Name: "owner_scope", Type: field.TypeEnum, Enums: []string{"WORKSPACE", "PERSONAL"}},
+		{Name: "person_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "credentials_of", Type: field.TypeEnum, Enums: []string{"PERSON", "SHARED"}, Default: "PERSON"},
+		{Name: "enabled", Type: field.TypeBool, Default: true},
+		{Name: "config", Type: field.TypeJSON},
+		{Name: "discovered_at", Type: field.TypeTime, Nullable: true},
+		{Name: "schema_hash", Type: field.TypeString, Size: 64, Default: ""},
+		{Name: "last_error", Type: field.TypeString, Nullable: true, Size: 500},
+	}
+	// ToolIntegrationsTable holds the schema information for the "tool_integrations" table.
+	ToolIntegrationsTable = &schema.Table{
+		Name:       "tool_integrations",
+		Columns:    ToolIntegrationsColumns,
+		PrimaryKey: []*schema.Column{ToolIntegrationsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "toolintegration_workspace_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{ToolIntegrationsColumns[3], ToolIntegrationsColumns[1]},
+			},
+		},
+	}
 	// UsersColumns holds the columns for the "users" table.
 	UsersColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -1032,6 +1143,7 @@ var (
 		FeedbacksTable,
 		IntegrationEventsTable,
 		InboundIntegrationsTable,
+		IntegrationToolsTable,
 		InvitationsTable,
 		MembershipsTable,
 		MessagesTable,
@@ -1041,6 +1153,8 @@ var (
 		SourceFilesTable,
 		SyncItemsTable,
 		SyncJobsTable,
+		ToolConnectionsTable,
+		ToolIntegrationsTable,
 		UsersTable,
 		WorkspacesTable,
 	}
@@ -1061,6 +1175,10 @@ func init() {
 	InboundIntegrationsTable.Annotation = &entsql.Annotation{
 		Table: "inbound_integrations",
 	}
+	IntegrationToolsTable.ForeignKeys[0].RefTable = ToolIntegrationsTable
+	IntegrationToolsTable.Annotation = &entsql.Annotation{
+		Table: "integration_tools",
+	}
 	MembershipsTable.ForeignKeys[0].RefTable = UsersTable
 	MembershipsTable.ForeignKeys[1].RefTable = WorkspacesTable
 	MessagesTable.ForeignKeys[0].RefTable = ConversationsTable
@@ -1072,4 +1190,11 @@ func init() {
 	SourceFilesTable.ForeignKeys[0].RefTable = ConnectorsTable
 	SyncItemsTable.ForeignKeys[0].RefTable = ConnectorsTable
 	SyncJobsTable.ForeignKeys[0].RefTable = ConnectorsTable
+	ToolConnectionsTable.ForeignKeys[0].RefTable = ToolIntegrationsTable
+	ToolConnectionsTable.Annotation = &entsql.Annotation{
+		Table: "tool_connections",
+	}
+	ToolIntegrationsTable.Annotation = &entsql.Annotation{
+		Table: "tool_integrations",
+	}
 }

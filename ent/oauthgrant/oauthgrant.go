@@ -29,6 +29,8 @@ const (
 	FieldProvider = "provider"
 	// FieldPersonID holds the string denoting the person_id field in the database.
 	FieldPersonID = "person_id"
+	// FieldOwnerID holds the string denoting the owner_id field in the database.
+	FieldOwnerID = "owner_id"
 	// FieldAccount holds the string denoting the account field in the database.
 	FieldAccount = "account"
 	// FieldScopes holds the string denoting the scopes field in the database.
@@ -70,6 +72,7 @@ var Columns = []string{
 	FieldWorkspaceID,
 	FieldProvider,
 	FieldPersonID,
+	FieldOwnerID,
 	FieldAccount,
 	FieldScopes,
 	FieldStatus,
@@ -177,6 +180,11 @@ func ByProvider(opts ...sql.OrderTermOption) OrderOption {
 // ByPersonID orders the results by the person_id field.
 func ByPersonID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldPersonID, opts...).ToFunc()
+}
+
+// ByOwnerID orders the results by the owner_id field.
+func ByOwnerID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldOwnerID, opts...).ToFunc()
 }
 
 // ByAccount orders the results by the account field.

@@ -81,6 +81,11 @@ func PersonID(v uuid.UUID) predicate.OAuthGrant {
 	return predicate.OAuthGrant(sql.FieldEQ(FieldPersonID, v))
 }
 
+// OwnerID applies equality check predicate on the "owner_id" field. It's identical to OwnerIDEQ.
+func OwnerID(v uuid.UUID) predicate.OAuthGrant {
+	return predicate.OAuthGrant(sql.FieldEQ(FieldOwnerID, v))
+}
+
 // Account applies equality check predicate on the "account" field. It's identical to AccountEQ.
 func Account(v string) predicate.OAuthGrant {
 	return predicate.OAuthGrant(sql.FieldEQ(FieldAccount, v))
@@ -354,6 +359,56 @@ func PersonIDIsNil() predicate.OAuthGrant {
 // PersonIDNotNil applies the NotNil predicate on the "person_id" field.
 func PersonIDNotNil() predicate.OAuthGrant {
 	return predicate.OAuthGrant(sql.FieldNotNull(FieldPersonID))
+}
+
+// OwnerIDEQ applies the EQ predicate on the "owner_id" field.
+func OwnerIDEQ(v uuid.UUID) predicate.OAuthGrant {
+	return predicate.OAuthGrant(sql.FieldEQ(FieldOwnerID, v))
+}
+
+// OwnerIDNEQ applies the NEQ predicate on the "owner_id" field.
+func OwnerIDNEQ(v uuid.UUID) predicate.OAuthGrant {
+	return predicate.OAuthGrant(sql.FieldNEQ(FieldOwnerID, v))
+}
+
+// OwnerIDIn applies the In predicate on the "owner_id" field.
+func OwnerIDIn(vs ...uuid.UUID) predicate.OAuthGrant {
+	return predicate.OAuthGrant(sql.FieldIn(FieldOwnerID, vs...))
+}
+
+// OwnerIDNotIn applies the NotIn predicate on the "owner_id" field.
+func OwnerIDNotIn(vs ...uuid.UUID) predicate.OAuthGrant {
+	return predicate.OAuthGrant(sql.FieldNotIn(FieldOwnerID, vs...))
+}
+
+// OwnerIDGT applies the GT predicate on the "owner_id" field.
+func OwnerIDGT(v uuid.UUID) predicate.OAuthGrant {
+	return predicate.OAuthGrant(sql.FieldGT(FieldOwnerID, v))
+}
+
+// OwnerIDGTE applies the GTE predicate on the "owner_id" field.
+func OwnerIDGTE(v uuid.UUID) predicate.OAuthGrant {
+	return predicate.OAuthGrant(sql.FieldGTE(FieldOwnerID, v))
+}
+
+// OwnerIDLT applies the LT predicate on the "owner_id" field.
+func OwnerIDLT(v uuid.UUID) predicate.OAuthGrant {
+	return predicate.OAuthGrant(sql.FieldLT(FieldOwnerID, v))
+}
+
+// OwnerIDLTE applies the LTE predicate on the "owner_id" field.
+func OwnerIDLTE(v uuid.UUID) predicate.OAuthGrant {
+	return predicate.OAuthGrant(sql.FieldLTE(FieldOwnerID, v))
+}
+
+// OwnerIDIsNil applies the IsNil predicate on the "owner_id" field.
+func OwnerIDIsNil() predicate.OAuthGrant {
+	return predicate.OAuthGrant(sql.FieldIsNull(FieldOwnerID))
+}
+
+// OwnerIDNotNil applies the NotNil predicate on the "owner_id" field.
+func OwnerIDNotNil() predicate.OAuthGrant {
+	return predicate.OAuthGrant(sql.FieldNotNull(FieldOwnerID))
 }
 
 // AccountEQ applies the EQ predicate on the "account" field.

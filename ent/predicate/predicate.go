@@ -45,6 +45,9 @@ type InboundEvent func(*sql.Selector)
 // InboundIntegration is the predicate function for inboundintegration builders.
 type InboundIntegration func(*sql.Selector)
 
+// IntegrationTool is the predicate function for integrationtool builders.
+type IntegrationTool func(*sql.Selector)
+
 // Invitation is the predicate function for invitation builders.
 type Invitation func(*sql.Selector)
 
@@ -71,6 +74,12 @@ type SyncItem func(*sql.Selector)
 
 // SyncJob is the predicate function for syncjob builders.
 type SyncJob func(*sql.Selector)
+
+// ToolConnection is the predicate function for toolconnection builders.
+type ToolConnection func(*sql.Selector)
+
+// ToolIntegration is the predicate function for toolintegration builders.
+type ToolIntegration func(*sql.Selector)
 
 // User is the predicate function for user builders.
 type User func(*sql.Selector)

@@ -422,6 +422,30 @@ func (f InboundIntegrationMutationRuleFunc) EvalMutation(ctx context.Context, m 
 	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.InboundIntegrationMutation", m)
 }
 
+// The IntegrationToolQueryRuleFunc type is an adapter to allow the use of ordinary
+// functions as a query rule.
+type IntegrationToolQueryRuleFunc func(context.Context, *ent.IntegrationToolQuery) error
+
+// EvalQuery return f(ctx, q).
+func (f IntegrationToolQueryRuleFunc) EvalQuery(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.IntegrationToolQuery); ok {
+		return f(ctx, q)
+	}
+	return Denyf("ent/privacy: unexpected query type %T, expect *ent.IntegrationToolQuery", q)
+}
+
+// The IntegrationToolMutationRuleFunc type is an adapter to allow the use of ordinary
+// functions as a mutation rule.
+type IntegrationToolMutationRuleFunc func(context.Context, *ent.IntegrationToolMutation) error
+
+// EvalMutation calls f(ctx, m).
+func (f IntegrationToolMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	if m, ok := m.(*ent.IntegrationToolMutation); ok {
+		return f(ctx, m)
+	}
+	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.IntegrationToolMutation", m)
+}
+
 // The InvitationQueryRuleFunc type is an adapter to allow the use of ordinary
 // functions as a query rule.
 type InvitationQueryRuleFunc func(context.Context, *ent.InvitationQuery) error
@@ -636,6 +660,54 @@ func (f SyncJobMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutatio
 		return f(ctx, m)
 	}
 	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.SyncJobMutation", m)
+}
+
+// The ToolConnectionQueryRuleFunc type is an adapter to allow the use of ordinary
+// functions as a query rule.
+type ToolConnectionQueryRuleFunc func(context.Context, *ent.ToolConnectionQuery) error
+
+// EvalQuery return f(ctx, q).
+func (f ToolConnectionQueryRuleFunc) EvalQuery(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.ToolConnectionQuery); ok {
+		return f(ctx, q)
+	}
+	return Denyf("ent/privacy: unexpected query type %T, expect *ent.ToolConnectionQuery", q)
+}
+
+// The ToolConnectionMutationRuleFunc type is an adapter to allow the use of ordinary
+// functions as a mutation rule.
+type ToolConnectionMutationRuleFunc func(context.Context, *ent.ToolConnectionMutation) error
+
+// EvalMutation calls f(ctx, m).
+func (f ToolConnectionMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	if m, ok := m.(*ent.ToolConnectionMutation); ok {
+		return f(ctx, m)
+	}
+	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.ToolConnectionMutation", m)
+}
+
+// The ToolIntegrationQueryRuleFunc type is an adapter to allow the use of ordinary
+// functions as a query rule.
+type ToolIntegrationQueryRuleFunc func(context.Context, *ent.ToolIntegrationQuery) error
+
+// EvalQuery return f(ctx, q).
+func (f ToolIntegrationQueryRuleFunc) EvalQuery(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.ToolIntegrationQuery); ok {
+		return f(ctx, q)
+	}
+	return Denyf("ent/privacy: unexpected query type %T, expect *ent.ToolIntegrationQuery", q)
+}
+
+// The ToolIntegrationMutationRuleFunc type is an adapter to allow the use of ordinary
+// functions as a mutation rule.
+type ToolIntegrationMutationRuleFunc func(context.Context, *ent.ToolIntegrationMutation) error
+
+// EvalMutation calls f(ctx, m).
+func (f ToolIntegrationMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	if m, ok := m.(*ent.ToolIntegrationMutation); ok {
+		return f(ctx, m)
+	}
+	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.ToolIntegrationMutation", m)
 }
 
 // The UserQueryRuleFunc type is an adapter to allow the use of ordinary

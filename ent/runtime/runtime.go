@@ -20,6 +20,7 @@ import (
 	"github.com/magpie-search/magpie/ent/feedback"
 	"github.com/magpie-search/magpie/ent/inboundevent"
 	"github.com/magpie-search/magpie/ent/inboundintegration"
+	"github.com/magpie-search/magpie/ent/integrationtool"
 	"github.com/magpie-search/magpie/ent/invitation"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/message"
@@ -30,6 +31,8 @@ import (
 	"github.com/magpie-search/magpie/ent/sourcefile"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent/toolconnection"
+	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/ent/workspace"
 
@@ -1042,6 +1045,98 @@ func init() {
 	inboundintegrationDescID := inboundintegrationMixinFields0[0].Descriptor()
 	// inboundintegration.DefaultID holds the default value on creation for the id field.
 	inboundintegration.DefaultID = inboundintegrationDescID.Default.(func() uuid.UUID)
+	integrationtoolMixin := schema.IntegrationTool{}.Mixin()
+	integrationtool.Policy = privacy.NewPolicies(schema.IntegrationTool{})
+	integrationtool.Hooks[0] = func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if err := integrationtool.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+	integrationtoolMixinFields0 := integrationtoolMixin[0].Fields()
+	_ = integrationtoolMixinFields0
+	integrationtoolFields := schema.IntegrationTool{}.Fields()
+	_ = integrationtoolFields
+	// integrationtoolDescCreatedAt is the schema descriptor for created_at field.
+	integrationtoolDescCreatedAt := integrationtoolMixinFields0[1].Descriptor()
+	// integrationtool.DefaultCreatedAt holds the default value on creation for the created_at field.
+	integrationtool.DefaultCreatedAt = integrationtoolDescCreatedAt.Default.(func() time.Time)
+	// integrationtoolDescUpdatedAt is the schema descriptor for updated_at field.
+	integrationtoolDescUpdatedAt := integrationtoolMixinFields0[2].Descriptor()
+	// integrationtool.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	integrationtool.DefaultUpdatedAt = integrationtoolDescUpdatedAt.Default.(func() time.Time)
+	// integrationtoolDescName is the schema descriptor for name field.
+	integrationtoolDescName := integrationtoolFields[2].Descriptor()
+	// integrationtool.NameValidator is a validator for the "name" field. It is called by the builders before save.
+	integrationtool.NameValidator = func() func(string) error {
+		validators := integrationtoolDescName.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(name string) error {
+			for _, fn := range fns {
+				if err := fn(name); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// integrationtoolDescTitle is the schema descriptor for title field.
+	integrationtoolDescTitle := integrationtoolFields[3].Descriptor()
+	// integrationtool.DefaultTitle holds the default value on creation for the title field.
+	integrationtool.DefaultTitle = integrationtoolDescTitle.Default.(string)
+	// integrationtool.TitleValidator is a validator for the "title" field. It is called by the builders before save.
+	integrationtool.TitleValidator = integrationtoolDescTitle.Validators[0].(func(string) error)
+	// integrationtoolDescDescription is the schema descriptor for description field.
+	integrationtoolDescDescription := integrationtoolFields[4].Descriptor()
+	// integrationtool.DefaultDescription holds the default value on creation for the description field.
+	integrationtool.DefaultDescription = integrationtoolDescDescription.Default.(string)
+	// integrationtool.DescriptionValidator is a validator for the "description" field. It is called by the builders before save.
+	integrationtool.DescriptionValidator = integrationtoolDescDescription.Validators[0].(func(string) error)
+	// integrationtoolDescInputSchema is the schema descriptor for input_schema field.
+	integrationtoolDescInputSchema := integrationtoolFields[5].Descriptor()
+	// integrationtool.DefaultInputSchema holds the default value on creation for the input_schema field.
+	integrationtool.DefaultInputSchema = integrationtoolDescInputSchema.Default.(map[string]interface{})
+	// integrationtoolDescArgumentRules is the schema descriptor for argument_rules field.
+	integrationtoolDescArgumentRules := integrationtoolFields[10].Descriptor()
+	// integrationtool.DefaultArgumentRules holds the default value on creation for the argument_rules field.
+	integrationtool.DefaultArgumentRules = integrationtoolDescArgumentRules.Default.([]map[string]interface{})
+	// integrationtoolDescTimeout is the schema descriptor for timeout field.
+	integrationtoolDescTimeout := integrationtoolFields[11].Descriptor()
+	// integrationtool.DefaultTimeout holds the default value on creation for the timeout field.
+	integrationtool.DefaultTimeout = integrationtoolDescTimeout.Default.(int)
+	// integrationtool.TimeoutValidator is a validator for the "timeout" field. It is called by the builders before save.
+	integrationtool.TimeoutValidator = integrationtoolDescTimeout.Validators[0].(func(int) error)
+	// integrationtoolDescEnabled is the schema descriptor for enabled field.
+	integrationtoolDescEnabled := integrationtoolFields[12].Descriptor()
+	// integrationtool.DefaultEnabled holds the default value on creation for the enabled field.
+	integrationtool.DefaultEnabled = integrationtoolDescEnabled.Default.(bool)
+	// integrationtoolDescPinnedHash is the schema descriptor for pinned_hash field.
+	integrationtoolDescPinnedHash := integrationtoolFields[13].Descriptor()
+	// integrationtool.PinnedHashValidator is a validator for the "pinned_hash" field. It is called by the builders before save.
+	integrationtool.PinnedHashValidator = func() func(string) error {
+		validators := integrationtoolDescPinnedHash.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(pinned_hash string) error {
+			for _, fn := range fns {
+				if err := fn(pinned_hash); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// integrationtoolDescID is the schema descriptor for id field.
+	integrationtoolDescID := integrationtoolMixinFields0[0].Descriptor()
+	// integrationtool.DefaultID holds the default value on creation for the id field.
+	integrationtool.DefaultID = integrationtoolDescID.Default.(func() uuid.UUID)
 	invitationMixin := schema.Invitation{}.Mixin()
 	invitation.Policy = privacy.NewPolicies(schema.Invitation{})
 	invitation.Hooks[0] = func(next ent.Mutator) ent.Mutator {
@@ -1203,19 +1298,19 @@ func init() {
 		}
 	}()
 	// oauthgrantDescAccount is the schema descriptor for account field.
-	oauthgrantDescAccount := oauthgrantFields[2].Descriptor()
+	oauthgrantDescAccount := oauthgrantFields[3].Descriptor()
 	// oauthgrant.AccountValidator is a validator for the "account" field. It is called by the builders before save.
 	oauthgrant.AccountValidator = oauthgrantDescAccount.Validators[0].(func(string) error)
 	// oauthgrantDescScopes is the schema descriptor for scopes field.
-	oauthgrantDescScopes := oauthgrantFields[3].Descriptor()
+	oauthgrantDescScopes := oauthgrantFields[4].Descriptor()
 	// oauthgrant.DefaultScopes holds the default value on creation for the scopes field.
 	oauthgrant.DefaultScopes = oauthgrantDescScopes.Default.([]string)
 	// oauthgrantDescLastError is the schema descriptor for last_error field.
-	oauthgrantDescLastError := oauthgrantFields[8].Descriptor()
+	oauthgrantDescLastError := oauthgrantFields[9].Descriptor()
 	// oauthgrant.LastErrorValidator is a validator for the "last_error" field. It is called by the builders before save.
 	oauthgrant.LastErrorValidator = oauthgrantDescLastError.Validators[0].(func(string) error)
 	// oauthgrantDescGeneration is the schema descriptor for generation field.
-	oauthgrantDescGeneration := oauthgrantFields[9].Descriptor()
+	oauthgrantDescGeneration := oauthgrantFields[10].Descriptor()
 	// oauthgrant.DefaultGeneration holds the default value on creation for the generation field.
 	oauthgrant.DefaultGeneration = oauthgrantDescGeneration.Default.(int)
 	// oauthgrantDescID is the schema descriptor for id field.
@@ -1674,6 +1769,134 @@ func init() {
 	syncjobDescID := syncjobMixinFields0[0].Descriptor()
 	// syncjob.DefaultID holds the default value on creation for the id field.
 	syncjob.DefaultID = syncjobDescID.Default.(func() uuid.UUID)
+	toolconnectionMixin := schema.ToolConnection{}.Mixin()
+	toolconnection.Policy = privacy.NewPolicies(schema.ToolConnection{})
+	toolconnection.Hooks[0] = func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if err := toolconnection.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+	toolconnectionMixinFields0 := toolconnectionMixin[0].Fields()
+	_ = toolconnectionMixinFields0
+	toolconnectionFields := schema.ToolConnection{}.Fields()
+	_ = toolconnectionFields
+	// toolconnectionDescCreatedAt is the schema descriptor for created_at field.
+	toolconnectionDescCreatedAt := toolconnectionMixinFields0[1].Descriptor()
+	// toolconnection.DefaultCreatedAt holds the default value on creation for the created_at field.
+	toolconnection.DefaultCreatedAt = toolconnectionDescCreatedAt.Default.(func() time.Time)
+	// toolconnectionDescUpdatedAt is the schema descriptor for updated_at field.
+	toolconnectionDescUpdatedAt := toolconnectionMixinFields0[2].Descriptor()
+	// toolconnection.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	toolconnection.DefaultUpdatedAt = toolconnectionDescUpdatedAt.Default.(func() time.Time)
+	// toolconnectionDescLastError is the schema descriptor for last_error field.
+	toolconnectionDescLastError := toolconnectionFields[6].Descriptor()
+	// toolconnection.LastErrorValidator is a validator for the "last_error" field. It is called by the builders before save.
+	toolconnection.LastErrorValidator = toolconnectionDescLastError.Validators[0].(func(string) error)
+	// toolconnectionDescID is the schema descriptor for id field.
+	toolconnectionDescID := toolconnectionMixinFields0[0].Descriptor()
+	// toolconnection.DefaultID holds the default value on creation for the id field.
+	toolconnection.DefaultID = toolconnectionDescID.Default.(func() uuid.UUID)
+	toolintegrationMixin := schema.ToolIntegration{}.Mixin()
+	toolintegration.Policy = privacy.NewPolicies(schema.ToolIntegration{})
+	toolintegration.Hooks[0] = func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if err := toolintegration.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+	toolintegrationMixinFields0 := toolintegrationMixin[0].Fields()
+	_ = toolintegrationMixinFields0
+	toolintegrationFields := schema.ToolIntegration{}.Fields()
+	_ = toolintegrationFields
+	// toolintegrationDescCreatedAt is the schema descriptor for created_at field.
+	toolintegrationDescCreatedAt := toolintegrationMixinFields0[1].Descriptor()
+	// toolintegration.DefaultCreatedAt holds the default value on creation for the created_at field.
+	toolintegration.DefaultCreatedAt = toolintegrationDescCreatedAt.Default.(func() time.Time)
+	// toolintegrationDescUpdatedAt is the schema descriptor for updated_at field.
+	toolintegrationDescUpdatedAt := toolintegrationMixinFields0[2].Descriptor()
+	// toolintegration.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	toolintegration.DefaultUpdatedAt = toolintegrationDescUpdatedAt.Default.(func() time.Time)
+	// toolintegrationDescProvider is the schema descriptor for provider field.
+	toolintegrationDescProvider := toolintegrationFields[1].Descriptor()
+	// toolintegration.ProviderValidator is a validator for the "provider" field. It is called by the builders before save.
+	toolintegration.ProviderValidator = func() func(string) error {
+		validators := toolintegrationDescProvider.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(provider string) error {
+			for _, fn := range fns {
+				if err := fn(provider); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// toolintegrationDescName is the schema descriptor for name field.
+	toolintegrationDescName := toolintegrationFields[2].Descriptor()
+	// toolintegration.NameValidator is a validator for the "name" field. It is called by the builders before save.
+	toolintegration.NameValidator = func() func(string) error {
+		validators := toolintegrationDescName.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(name string) error {
+			for _, fn := range fns {
+				if err := fn(name); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// toolintegrationDescSlug is the schema descriptor for slug field.
+	toolintegrationDescSlug := toolintegrationFields[3].Descriptor()
+	// toolintegration.SlugValidator is a validator for the "slug" field. It is called by the builders before save.
+	toolintegration.SlugValidator = func() func(string) error {
+		validators := toolintegrationDescSlug.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(slug string) error {
+			for _, fn := range fns {
+				if err := fn(slug); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// toolintegrationDescEnabled is the schema descriptor for enabled field.
+	toolintegrationDescEnabled := toolintegrationFields[7].Descriptor()
+	// toolintegration.DefaultEnabled holds the default value on creation for the enabled field.
+	toolintegration.DefaultEnabled = toolintegrationDescEnabled.Default.(bool)
+	// toolintegrationDescConfig is the schema descriptor for config field.
+	toolintegrationDescConfig := toolintegrationFields[8].Descriptor()
+	// toolintegration.DefaultConfig holds the default value on creation for the config field.
+	toolintegration.DefaultConfig = toolintegrationDescConfig.Default.(map[string]interface{})
+	// toolintegrationDescSchemaHash is the schema descriptor for schema_hash field.
+	toolintegrationDescSchemaHash := toolintegrationFields[10].Descriptor()
+	// toolintegration.DefaultSchemaHash holds the default value on creation for the schema_hash field.
+	toolintegration.DefaultSchemaHash = toolintegrationDescSchemaHash.Default.(string)
+	// toolintegration.SchemaHashValidator is a validator for the "schema_hash" field. It is called by the builders before save.
+	toolintegration.SchemaHashValidator = toolintegrationDescSchemaHash.Validators[0].(func(string) error)
+	// toolintegrationDescLastError is the schema descriptor for last_error field.
+	toolintegrationDescLastError := toolintegrationFields[11].Descriptor()
+	// toolintegration.LastErrorValidator is a validator for the "last_error" field. It is called by the builders before save.
+	toolintegration.LastErrorValidator = toolintegrationDescLastError.Validators[0].(func(string) error)
+	// toolintegrationDescID is the schema descriptor for id field.
+	toolintegrationDescID := toolintegrationMixinFields0[0].Descriptor()
+	// toolintegration.DefaultID holds the default value on creation for the id field.
+	toolintegration.DefaultID = toolintegrationDescID.Default.(func() uuid.UUID)
 	userMixin := schema.User{}.Mixin()
 	user.Policy = privacy.NewPolicies(schema.User{})
 	user.Hooks[0] = func(next ent.Mutator) ent.Mutator {

@@ -28,6 +28,8 @@ func (OAuthGrant) Fields() []ent.Field {
 		field.String("provider").NotEmpty().MaxLen(64).Immutable().Comment("name of the service: google, github, …"),
 		field.UUID("person_id", uuid.UUID{}).Optional().Nillable().Annotations(entgql.Type("ID")).
 			Comment("the person who gave it; null after that person has left the workspace"),
+		field.UUID("owner_id", uuid.UUID{}).Optional().Nillable().Immutable().Annotations(entgql.Type("ID")).
+			Comment("the person who alone sees it and whose tools use it; null for the workspace's grants"),
 		field.String("account").Optional().Nillable().MaxLen(320).Comment("the name of the account at the service"),
 		field.JSON("scopes", []string{}).Default([]string{}).Comment("the granted scopes"),
 		field.Enum("status").NamedValues("Active", "ACTIVE", "NeedsAuth", "NEEDS_AUTH").Default("ACTIVE"),
@@ -53,8 +55,10 @@ func (OAuthGrant) Indexes() []ent.Index {
 	return []ent.Index{index.Fields("workspace_id", "created_at")}
 }
 
-// Policy of OAuthGrant.
-func (OAuthGrant) Policy() ent.Policy { return rule.Tenant{Role: viewer.RoleEditor} }
+// Policy of OAuthGrant: a person's own grant is private; editors write those of the workspace.
+func (OAuthGrant) Policy() ent.Policy {
+	return rule.Tenant{Role: viewer.RoleViewer, Person: "owner_id", SharedRole: viewer.RoleEditor}
+}
 
 // Annotations of OAuthGrant.
 func (OAuthGrant) Annotations() []schema.Annotation {

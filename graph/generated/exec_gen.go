@@ -26,6 +26,7 @@ import (
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/ent/inboundevent"
 	"github.com/magpie-search/magpie/ent/inboundintegration"
+	"github.com/magpie-search/magpie/ent/integrationtool"
 	"github.com/magpie-search/magpie/ent/invitation"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/message"
@@ -33,6 +34,8 @@ import (
 	"github.com/magpie-search/magpie/ent/planitem"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent/toolconnection"
+	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/audit"
 	"github.com/magpie-search/magpie/internal/usage/analytics"
@@ -828,6 +831,26 @@ type ComplexityRoot struct {
 		Title           func(childComplexity int) int
 	}
 
+	IntegrationTool struct {
+		ArgumentRules func(childComplexity int) int
+		CallPolicy    func(childComplexity int) int
+		CreatedAt     func(childComplexity int) int
+		Description   func(childComplexity int) int
+		Drift         func(childComplexity int) int
+		Enabled       func(childComplexity int) int
+		ID            func(childComplexity int) int
+		InputSchema   func(childComplexity int) int
+		Integration   func(childComplexity int) int
+		IntegrationID func(childComplexity int) int
+		Name          func(childComplexity int) int
+		OutputSchema  func(childComplexity int) int
+		PinnedHash    func(childComplexity int) int
+		Risk          func(childComplexity int) int
+		Timeout       func(childComplexity int) int
+		Title         func(childComplexity int) int
+		UpdatedAt     func(childComplexity int) int
+	}
+
 	Invitation struct {
 		AcceptedAt func(childComplexity int) int
 		CreatedAt  func(childComplexity int) int
@@ -1018,6 +1041,7 @@ type ComplexityRoot struct {
 		ExpiresAt   func(childComplexity int) int
 		ID          func(childComplexity int) int
 		LastError   func(childComplexity int) int
+		OwnerID     func(childComplexity int) int
 		PersonID    func(childComplexity int) int
 		Provider    func(childComplexity int) int
 		RefreshedAt func(childComplexity int) int
@@ -1557,6 +1581,49 @@ type ComplexityRoot struct {
 		Reason func(childComplexity int) int
 		Text   func(childComplexity int) int
 		Until  func(childComplexity int) int
+	}
+
+	ToolConnection struct {
+		CreatedAt     func(childComplexity int) int
+		GrantID       func(childComplexity int) int
+		ID            func(childComplexity int) int
+		IntegrationID func(childComplexity int) int
+		LastCheckedAt func(childComplexity int) int
+		LastError     func(childComplexity int) int
+		PersonID      func(childComplexity int) int
+		Status        func(childComplexity int) int
+		UpdatedAt     func(childComplexity int) int
+	}
+
+	ToolIntegration struct {
+		Config        func(childComplexity int) int
+		Connections   func(childComplexity int) int
+		CreatedAt     func(childComplexity int) int
+		CredentialsOf func(childComplexity int) int
+		DiscoveredAt  func(childComplexity int) int
+		Enabled       func(childComplexity int) int
+		ID            func(childComplexity int) int
+		Kind          func(childComplexity int) int
+		LastError     func(childComplexity int) int
+		Name          func(childComplexity int) int
+		OwnerScope    func(childComplexity int) int
+		PersonID      func(childComplexity int) int
+		Provider      func(childComplexity int) int
+		SchemaHash    func(childComplexity int) int
+		Slug          func(childComplexity int) int
+		Tools         func(childComplexity int) int
+		UpdatedAt     func(childComplexity int) int
+	}
+
+	ToolIntegrationConnection struct {
+		Edges      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	ToolIntegrationEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	Usage struct {
@@ -4870,6 +4937,109 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.InboundProvider.Title(childComplexity), true
 
+	case "IntegrationTool.argumentRules":
+		if e.ComplexityRoot.IntegrationTool.ArgumentRules == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IntegrationTool.ArgumentRules(childComplexity), true
+	case "IntegrationTool.callPolicy":
+		if e.ComplexityRoot.IntegrationTool.CallPolicy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IntegrationTool.CallPolicy(childComplexity), true
+	case "IntegrationTool.createdAt":
+		if e.ComplexityRoot.IntegrationTool.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IntegrationTool.CreatedAt(childComplexity), true
+	case "IntegrationTool.description":
+		if e.ComplexityRoot.IntegrationTool.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IntegrationTool.Description(childComplexity), true
+	case "IntegrationTool.drift":
+		if e.ComplexityRoot.IntegrationTool.Drift == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IntegrationTool.Drift(childComplexity), true
+	case "IntegrationTool.enabled":
+		if e.ComplexityRoot.IntegrationTool.Enabled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IntegrationTool.Enabled(childComplexity), true
+	case "IntegrationTool.id":
+		if e.ComplexityRoot.IntegrationTool.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IntegrationTool.ID(childComplexity), true
+	case "IntegrationTool.inputSchema":
+		if e.ComplexityRoot.IntegrationTool.InputSchema == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IntegrationTool.InputSchema(childComplexity), true
+	case "IntegrationTool.integration":
+		if e.ComplexityRoot.IntegrationTool.Integration == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IntegrationTool.Integration(childComplexity), true
+	case "IntegrationTool.integrationID":
+		if e.ComplexityRoot.IntegrationTool.IntegrationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IntegrationTool.IntegrationID(childComplexity), true
+	case "IntegrationTool.name":
+		if e.ComplexityRoot.IntegrationTool.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IntegrationTool.Name(childComplexity), true
+	case "IntegrationTool.outputSchema":
+		if e.ComplexityRoot.IntegrationTool.OutputSchema == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IntegrationTool.OutputSchema(childComplexity), true
+	case "IntegrationTool.pinnedHash":
+		if e.ComplexityRoot.IntegrationTool.PinnedHash == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IntegrationTool.PinnedHash(childComplexity), true
+	case "IntegrationTool.risk":
+		if e.ComplexityRoot.IntegrationTool.Risk == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IntegrationTool.Risk(childComplexity), true
+	case "IntegrationTool.timeout":
+		if e.ComplexityRoot.IntegrationTool.Timeout == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IntegrationTool.Timeout(childComplexity), true
+	case "IntegrationTool.title":
+		if e.ComplexityRoot.IntegrationTool.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IntegrationTool.Title(childComplexity), true
+	case "IntegrationTool.updatedAt":
+		if e.ComplexityRoot.IntegrationTool.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.IntegrationTool.UpdatedAt(childComplexity), true
+
 	case "Invitation.acceptedAt":
 		if e.ComplexityRoot.Invitation.AcceptedAt == nil {
 			break
@@ -6146,6 +6316,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.OAuthGrant.LastError(childComplexity), true
+	case "OAuthGrant.ownerID":
+		if e.ComplexityRoot.OAuthGrant.OwnerID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OAuthGrant.OwnerID(childComplexity), true
 	case "OAuthGrant.personID":
 		if e.ComplexityRoot.OAuthGrant.PersonID == nil {
 			break
@@ -8800,6 +8976,196 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SyncWait.Until(childComplexity), true
 
+	case "ToolConnection.createdAt":
+		if e.ComplexityRoot.ToolConnection.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolConnection.CreatedAt(childComplexity), true
+	case "ToolConnection.grantID":
+		if e.ComplexityRoot.ToolConnection.GrantID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolConnection.GrantID(childComplexity), true
+	case "ToolConnection.id":
+		if e.ComplexityRoot.ToolConnection.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolConnection.ID(childComplexity), true
+	case "ToolConnection.integrationID":
+		if e.ComplexityRoot.ToolConnection.IntegrationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolConnection.IntegrationID(childComplexity), true
+	case "ToolConnection.lastCheckedAt":
+		if e.ComplexityRoot.ToolConnection.LastCheckedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolConnection.LastCheckedAt(childComplexity), true
+	case "ToolConnection.lastError":
+		if e.ComplexityRoot.ToolConnection.LastError == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolConnection.LastError(childComplexity), true
+	case "ToolConnection.personID":
+		if e.ComplexityRoot.ToolConnection.PersonID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolConnection.PersonID(childComplexity), true
+	case "ToolConnection.status":
+		if e.ComplexityRoot.ToolConnection.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolConnection.Status(childComplexity), true
+	case "ToolConnection.updatedAt":
+		if e.ComplexityRoot.ToolConnection.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolConnection.UpdatedAt(childComplexity), true
+
+	case "ToolIntegration.config":
+		if e.ComplexityRoot.ToolIntegration.Config == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegration.Config(childComplexity), true
+	case "ToolIntegration.connections":
+		if e.ComplexityRoot.ToolIntegration.Connections == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegration.Connections(childComplexity), true
+	case "ToolIntegration.createdAt":
+		if e.ComplexityRoot.ToolIntegration.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegration.CreatedAt(childComplexity), true
+	case "ToolIntegration.credentialsOf":
+		if e.ComplexityRoot.ToolIntegration.CredentialsOf == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegration.CredentialsOf(childComplexity), true
+	case "ToolIntegration.discoveredAt":
+		if e.ComplexityRoot.ToolIntegration.DiscoveredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegration.DiscoveredAt(childComplexity), true
+	case "ToolIntegration.enabled":
+		if e.ComplexityRoot.ToolIntegration.Enabled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegration.Enabled(childComplexity), true
+	case "ToolIntegration.id":
+		if e.ComplexityRoot.ToolIntegration.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegration.ID(childComplexity), true
+	case "ToolIntegration.kind":
+		if e.ComplexityRoot.ToolIntegration.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegration.Kind(childComplexity), true
+	case "ToolIntegration.lastError":
+		if e.ComplexityRoot.ToolIntegration.LastError == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegration.LastError(childComplexity), true
+	case "ToolIntegration.name":
+		if e.ComplexityRoot.ToolIntegration.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegration.Name(childComplexity), true
+	case "ToolIntegration.ownerScope":
+		if e.ComplexityRoot.ToolIntegration.OwnerScope == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegration.OwnerScope(childComplexity), true
+	case "ToolIntegration.personID":
+		if e.ComplexityRoot.ToolIntegration.PersonID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegration.PersonID(childComplexity), true
+	case "ToolIntegration.provider":
+		if e.ComplexityRoot.ToolIntegration.Provider == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegration.Provider(childComplexity), true
+	case "ToolIntegration.schemaHash":
+		if e.ComplexityRoot.ToolIntegration.SchemaHash == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegration.SchemaHash(childComplexity), true
+	case "ToolIntegration.slug":
+		if e.ComplexityRoot.ToolIntegration.Slug == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegration.Slug(childComplexity), true
+	case "ToolIntegration.tools":
+		if e.ComplexityRoot.ToolIntegration.Tools == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegration.Tools(childComplexity), true
+	case "ToolIntegration.updatedAt":
+		if e.ComplexityRoot.ToolIntegration.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegration.UpdatedAt(childComplexity), true
+
+	case "ToolIntegrationConnection.edges":
+		if e.ComplexityRoot.ToolIntegrationConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegrationConnection.Edges(childComplexity), true
+	case "ToolIntegrationConnection.pageInfo":
+		if e.ComplexityRoot.ToolIntegrationConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegrationConnection.PageInfo(childComplexity), true
+	case "ToolIntegrationConnection.totalCount":
+		if e.ComplexityRoot.ToolIntegrationConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegrationConnection.TotalCount(childComplexity), true
+
+	case "ToolIntegrationEdge.cursor":
+		if e.ComplexityRoot.ToolIntegrationEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegrationEdge.Cursor(childComplexity), true
+	case "ToolIntegrationEdge.node":
+		if e.ComplexityRoot.ToolIntegrationEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegrationEdge.Node(childComplexity), true
+
 	case "Usage.limit":
 		if e.ComplexityRoot.Usage.Limit == nil {
 			break
@@ -8961,6 +9327,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputFinishOAuthInput,
 		ec.unmarshalInputInboundEventOrder,
 		ec.unmarshalInputInboundIntegrationOrder,
+		ec.unmarshalInputIntegrationToolOrder,
 		ec.unmarshalInputInvitationOrder,
 		ec.unmarshalInputInviteMemberInput,
 		ec.unmarshalInputMeasureSearchQualityInput,
@@ -8984,6 +9351,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputSyncItemOrder,
 		ec.unmarshalInputSyncJobOrder,
 		ec.unmarshalInputTestConnectionInput,
+		ec.unmarshalInputToolConnectionOrder,
+		ec.unmarshalInputToolIntegrationOrder,
 		ec.unmarshalInputUpdateAPIKeyInput,
 		ec.unmarshalInputUpdateAgentInput,
 		ec.unmarshalInputUpdateAgentMemoryInput,
@@ -12722,6 +13091,87 @@ enum InboundIntegrationStatus @goModel(model: "github.com/magpie-search/magpie/e
 The builtin Int64 type
 """
 scalar Int64
+type IntegrationTool implements Node {
+  id: ID!
+  createdAt: Time!
+  updatedAt: Time!
+  integrationID: ID!
+  """
+  the second part of its name, as create_issue in jira.create_issue
+  """
+  name: String!
+  title: String!
+  description: String!
+  """
+  JSON schema of the arguments
+  """
+  inputSchema: Map!
+  """
+  JSON schema of the result, if it is known
+  """
+  outputSchema: Map
+  risk: IntegrationToolRisk!
+  """
+  what happens with a call; null for the default of the risk
+  """
+  callPolicy: IntegrationToolCallPolicy
+  """
+  rules that make the policy of calls with certain arguments stricter
+  """
+  argumentRules: [Map!]!
+  """
+  seconds that a call may take
+  """
+  timeout: Int!
+  enabled: Boolean!
+  """
+  SHA-256 of the accepted name, description, schemas and risk
+  """
+  pinnedHash: String!
+  """
+  the tool as its source describes it now, if that is not what was accepted; such a tool is not called; missing: true if it is gone
+  """
+  drift: Map
+  integration: ToolIntegration!
+}
+"""
+IntegrationToolCallPolicy is enum for the field call_policy
+"""
+enum IntegrationToolCallPolicy @goModel(model: "github.com/magpie-search/magpie/ent/integrationtool.CallPolicy") {
+  ALLOW
+  ASK
+  DENY
+}
+"""
+Ordering options for IntegrationTool connections
+"""
+input IntegrationToolOrder {
+  """
+  The ordering direction.
+  """
+  direction: OrderDirection! = ASC
+  """
+  The field by which to order IntegrationTools.
+  """
+  field: IntegrationToolOrderField!
+}
+"""
+Properties by which IntegrationTool connections can be ordered.
+"""
+enum IntegrationToolOrderField {
+  CREATED_AT
+  UPDATED_AT
+  NAME
+}
+"""
+IntegrationToolRisk is enum for the field risk
+"""
+enum IntegrationToolRisk @goModel(model: "github.com/magpie-search/magpie/ent/integrationtool.Risk") {
+  READ
+  WRITE
+  SEND
+  DELETE
+}
 type Invitation implements Node {
   id: ID!
   createdAt: Time!
@@ -12951,6 +13401,10 @@ type OAuthGrant implements Node {
   the person who gave it; null after that person has left the workspace
   """
   personID: ID
+  """
+  the person who alone sees it and whose tools use it; null for the workspace's grants
+  """
+  ownerID: ID
   """
   the name of the account at the service
   """
@@ -13472,6 +13926,176 @@ enum SyncJobStatus @goModel(model: "github.com/magpie-search/magpie/ent/syncjob.
 The builtin Time type
 """
 scalar Time
+type ToolConnection implements Node {
+  id: ID!
+  createdAt: Time!
+  updatedAt: Time!
+  integrationID: ID!
+  """
+  the person whose credentials they are; null for shared ones
+  """
+  personID: ID
+  """
+  the OAuth grant
+  """
+  grantID: ID
+  status: ToolConnectionStatus!
+  """
+  when it was last tested
+  """
+  lastCheckedAt: Time
+  """
+  why the last test or call failed, safe to show
+  """
+  lastError: String
+}
+"""
+Ordering options for ToolConnection connections
+"""
+input ToolConnectionOrder {
+  """
+  The ordering direction.
+  """
+  direction: OrderDirection! = ASC
+  """
+  The field by which to order ToolConnections.
+  """
+  field: ToolConnectionOrderField!
+}
+"""
+Properties by which ToolConnection connections can be ordered.
+"""
+enum ToolConnectionOrderField {
+  CREATED_AT
+  UPDATED_AT
+}
+"""
+ToolConnectionStatus is enum for the field status
+"""
+enum ToolConnectionStatus @goModel(model: "github.com/magpie-search/magpie/ent/toolconnection.Status") {
+  ACTIVE
+  NEEDS_AUTH
+  ERROR
+}
+type ToolIntegration implements Node {
+  id: ID!
+  createdAt: Time!
+  updatedAt: Time!
+  """
+  where its tools come from: a platform that Magpie knows, a host with an API, a tool server
+  """
+  kind: ToolIntegrationKind!
+  """
+  name of the provider: jira, slack, …; webhook; mcp
+  """
+  provider: String!
+  name: String!
+  """
+  the first part of the names of its tools, as jira in jira.create_issue
+  """
+  slug: String!
+  ownerScope: ToolIntegrationOwnerScope!
+  """
+  the person who alone sees and uses it; null for the workspace's
+  """
+  personID: ID
+  """
+  whose credentials its calls use: those of the person of the run, or the ones that an administrator shares
+  """
+  credentialsOf: ToolIntegrationCredentialsOf!
+  """
+  whether agents may call its tools
+  """
+  enabled: Boolean!
+  config: Map!
+  """
+  when its tools were last read
+  """
+  discoveredAt: Time
+  """
+  SHA-256 of the names, descriptions and schemas of its tools
+  """
+  schemaHash: String!
+  """
+  why its tools could not be read, safe to show
+  """
+  lastError: String
+  tools: [IntegrationTool!]
+  connections: [ToolConnection!]
+}
+"""
+A connection to a list of items.
+"""
+type ToolIntegrationConnection {
+  """
+  A list of edges.
+  """
+  edges: [ToolIntegrationEdge]
+  """
+  Information to aid in pagination.
+  """
+  pageInfo: PageInfo!
+  """
+  Identifies the total count of items in the connection.
+  """
+  totalCount: Int!
+}
+"""
+ToolIntegrationCredentialsOf is enum for the field credentials_of
+"""
+enum ToolIntegrationCredentialsOf @goModel(model: "github.com/magpie-search/magpie/ent/toolintegration.CredentialsOf") {
+  PERSON
+  SHARED
+}
+"""
+An edge in a connection.
+"""
+type ToolIntegrationEdge {
+  """
+  The item at the end of the edge.
+  """
+  node: ToolIntegration
+  """
+  A cursor for use in pagination.
+  """
+  cursor: Cursor!
+}
+"""
+ToolIntegrationKind is enum for the field kind
+"""
+enum ToolIntegrationKind @goModel(model: "github.com/magpie-search/magpie/ent/toolintegration.Kind") {
+  PACK
+  WEBHOOK
+  MCP
+}
+"""
+Ordering options for ToolIntegration connections
+"""
+input ToolIntegrationOrder {
+  """
+  The ordering direction.
+  """
+  direction: OrderDirection! = ASC
+  """
+  The field by which to order ToolIntegrations.
+  """
+  field: ToolIntegrationOrderField!
+}
+"""
+Properties by which ToolIntegration connections can be ordered.
+"""
+enum ToolIntegrationOrderField {
+  CREATED_AT
+  UPDATED_AT
+  NAME
+}
+"""
+ToolIntegrationOwnerScope is enum for the field owner_scope
+"""
+enum ToolIntegrationOwnerScope @goModel(model: "github.com/magpie-search/magpie/ent/toolintegration.OwnerScope") {
+  WORKSPACE
+  PERSONAL
+}
 type User implements Node {
   id: ID!
   createdAt: Time!
@@ -14903,6 +15527,46 @@ func (ec *executionContext) childFields_InboundProvider(ctx context.Context, fie
 	return nil, fmt.Errorf("no field named %q was found under type InboundProvider", field.Name)
 }
 
+func (ec *executionContext) childFields_IntegrationTool(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_IntegrationTool_id(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_IntegrationTool_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_IntegrationTool_updatedAt(ctx, field)
+	case "integrationID":
+		return ec.fieldContext_IntegrationTool_integrationID(ctx, field)
+	case "name":
+		return ec.fieldContext_IntegrationTool_name(ctx, field)
+	case "title":
+		return ec.fieldContext_IntegrationTool_title(ctx, field)
+	case "description":
+		return ec.fieldContext_IntegrationTool_description(ctx, field)
+	case "inputSchema":
+		return ec.fieldContext_IntegrationTool_inputSchema(ctx, field)
+	case "outputSchema":
+		return ec.fieldContext_IntegrationTool_outputSchema(ctx, field)
+	case "risk":
+		return ec.fieldContext_IntegrationTool_risk(ctx, field)
+	case "callPolicy":
+		return ec.fieldContext_IntegrationTool_callPolicy(ctx, field)
+	case "argumentRules":
+		return ec.fieldContext_IntegrationTool_argumentRules(ctx, field)
+	case "timeout":
+		return ec.fieldContext_IntegrationTool_timeout(ctx, field)
+	case "enabled":
+		return ec.fieldContext_IntegrationTool_enabled(ctx, field)
+	case "pinnedHash":
+		return ec.fieldContext_IntegrationTool_pinnedHash(ctx, field)
+	case "drift":
+		return ec.fieldContext_IntegrationTool_drift(ctx, field)
+	case "integration":
+		return ec.fieldContext_IntegrationTool_integration(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type IntegrationTool", field.Name)
+}
+
 func (ec *executionContext) childFields_Invitation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -15119,6 +15783,8 @@ func (ec *executionContext) childFields_OAuthGrant(ctx context.Context, field gr
 		return ec.fieldContext_OAuthGrant_provider(ctx, field)
 	case "personID":
 		return ec.fieldContext_OAuthGrant_personID(ctx, field)
+	case "ownerID":
+		return ec.fieldContext_OAuthGrant_ownerID(ctx, field)
 	case "account":
 		return ec.fieldContext_OAuthGrant_account(ctx, field)
 	case "scopes":
@@ -16051,6 +16717,80 @@ func (ec *executionContext) childFields_SyncWait(ctx context.Context, field grap
 		return ec.fieldContext_SyncWait_text(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SyncWait", field.Name)
+}
+
+func (ec *executionContext) childFields_ToolConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_ToolConnection_id(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_ToolConnection_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_ToolConnection_updatedAt(ctx, field)
+	case "integrationID":
+		return ec.fieldContext_ToolConnection_integrationID(ctx, field)
+	case "personID":
+		return ec.fieldContext_ToolConnection_personID(ctx, field)
+	case "grantID":
+		return ec.fieldContext_ToolConnection_grantID(ctx, field)
+	case "status":
+		return ec.fieldContext_ToolConnection_status(ctx, field)
+	case "lastCheckedAt":
+		return ec.fieldContext_ToolConnection_lastCheckedAt(ctx, field)
+	case "lastError":
+		return ec.fieldContext_ToolConnection_lastError(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ToolConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ToolIntegration(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_ToolIntegration_id(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_ToolIntegration_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_ToolIntegration_updatedAt(ctx, field)
+	case "kind":
+		return ec.fieldContext_ToolIntegration_kind(ctx, field)
+	case "provider":
+		return ec.fieldContext_ToolIntegration_provider(ctx, field)
+	case "name":
+		return ec.fieldContext_ToolIntegration_name(ctx, field)
+	case "slug":
+		return ec.fieldContext_ToolIntegration_slug(ctx, field)
+	case "ownerScope":
+		return ec.fieldContext_ToolIntegration_ownerScope(ctx, field)
+	case "personID":
+		return ec.fieldContext_ToolIntegration_personID(ctx, field)
+	case "credentialsOf":
+		return ec.fieldContext_ToolIntegration_credentialsOf(ctx, field)
+	case "enabled":
+		return ec.fieldContext_ToolIntegration_enabled(ctx, field)
+	case "config":
+		return ec.fieldContext_ToolIntegration_config(ctx, field)
+	case "discoveredAt":
+		return ec.fieldContext_ToolIntegration_discoveredAt(ctx, field)
+	case "schemaHash":
+		return ec.fieldContext_ToolIntegration_schemaHash(ctx, field)
+	case "lastError":
+		return ec.fieldContext_ToolIntegration_lastError(ctx, field)
+	case "tools":
+		return ec.fieldContext_ToolIntegration_tools(ctx, field)
+	case "connections":
+		return ec.fieldContext_ToolIntegration_connections(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ToolIntegration", field.Name)
+}
+
+func (ec *executionContext) childFields_ToolIntegrationEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_ToolIntegrationEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_ToolIntegrationEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ToolIntegrationEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_Usage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -31939,6 +32679,406 @@ func (ec *executionContext) fieldContext_InboundProvider_documentation(_ context
 	return graphql.NewScalarFieldContext("InboundProvider", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _IntegrationTool_id(ctx context.Context, field graphql.CollectedField, obj *ent.IntegrationTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IntegrationTool_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IntegrationTool_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IntegrationTool", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _IntegrationTool_createdAt(ctx context.Context, field graphql.CollectedField, obj *ent.IntegrationTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IntegrationTool_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IntegrationTool_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IntegrationTool", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _IntegrationTool_updatedAt(ctx context.Context, field graphql.CollectedField, obj *ent.IntegrationTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IntegrationTool_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IntegrationTool_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IntegrationTool", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _IntegrationTool_integrationID(ctx context.Context, field graphql.CollectedField, obj *ent.IntegrationTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IntegrationTool_integrationID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IntegrationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IntegrationTool_integrationID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IntegrationTool", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _IntegrationTool_name(ctx context.Context, field graphql.CollectedField, obj *ent.IntegrationTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IntegrationTool_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IntegrationTool_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IntegrationTool", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _IntegrationTool_title(ctx context.Context, field graphql.CollectedField, obj *ent.IntegrationTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IntegrationTool_title(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Title, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IntegrationTool_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IntegrationTool", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _IntegrationTool_description(ctx context.Context, field graphql.CollectedField, obj *ent.IntegrationTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IntegrationTool_description(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Description, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IntegrationTool_description(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IntegrationTool", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _IntegrationTool_inputSchema(ctx context.Context, field graphql.CollectedField, obj *ent.IntegrationTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IntegrationTool_inputSchema(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.InputSchema, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v map[string]any) graphql.Marshaler {
+			return ec.marshalNMap2map(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IntegrationTool_inputSchema(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IntegrationTool", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _IntegrationTool_outputSchema(ctx context.Context, field graphql.CollectedField, obj *ent.IntegrationTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IntegrationTool_outputSchema(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OutputSchema, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v map[string]any) graphql.Marshaler {
+			return ec.marshalOMap2map(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_IntegrationTool_outputSchema(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IntegrationTool", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _IntegrationTool_risk(ctx context.Context, field graphql.CollectedField, obj *ent.IntegrationTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IntegrationTool_risk(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Risk, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v integrationtool.Risk) graphql.Marshaler {
+			return ec.marshalNIntegrationToolRisk2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋintegrationtoolᚐRisk(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IntegrationTool_risk(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IntegrationTool", field, false, false, errors.New("field of type IntegrationToolRisk does not have child fields"))
+}
+
+func (ec *executionContext) _IntegrationTool_callPolicy(ctx context.Context, field graphql.CollectedField, obj *ent.IntegrationTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IntegrationTool_callPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CallPolicy, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *integrationtool.CallPolicy) graphql.Marshaler {
+			return ec.marshalOIntegrationToolCallPolicy2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋintegrationtoolᚐCallPolicy(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_IntegrationTool_callPolicy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IntegrationTool", field, false, false, errors.New("field of type IntegrationToolCallPolicy does not have child fields"))
+}
+
+func (ec *executionContext) _IntegrationTool_argumentRules(ctx context.Context, field graphql.CollectedField, obj *ent.IntegrationTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IntegrationTool_argumentRules(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ArgumentRules, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []map[string]any) graphql.Marshaler {
+			return ec.marshalNMap2ᚕmapᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IntegrationTool_argumentRules(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IntegrationTool", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _IntegrationTool_timeout(ctx context.Context, field graphql.CollectedField, obj *ent.IntegrationTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IntegrationTool_timeout(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Timeout, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IntegrationTool_timeout(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IntegrationTool", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _IntegrationTool_enabled(ctx context.Context, field graphql.CollectedField, obj *ent.IntegrationTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IntegrationTool_enabled(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Enabled, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IntegrationTool_enabled(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IntegrationTool", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _IntegrationTool_pinnedHash(ctx context.Context, field graphql.CollectedField, obj *ent.IntegrationTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IntegrationTool_pinnedHash(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PinnedHash, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IntegrationTool_pinnedHash(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IntegrationTool", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _IntegrationTool_drift(ctx context.Context, field graphql.CollectedField, obj *ent.IntegrationTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IntegrationTool_drift(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Drift, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v map[string]any) graphql.Marshaler {
+			return ec.marshalOMap2map(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_IntegrationTool_drift(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("IntegrationTool", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _IntegrationTool_integration(ctx context.Context, field graphql.CollectedField, obj *ent.IntegrationTool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_IntegrationTool_integration(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Integration(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.ToolIntegration) graphql.Marshaler {
+			return ec.marshalNToolIntegration2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegration(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_IntegrationTool_integration(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "IntegrationTool",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolIntegration(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Invitation_id(ctx context.Context, field graphql.CollectedField, obj *ent.Invitation) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -39684,6 +40824,29 @@ func (ec *executionContext) _OAuthGrant_personID(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_OAuthGrant_personID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _OAuthGrant_ownerID(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OAuthGrant_ownerID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OwnerID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OAuthGrant_ownerID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -51977,6 +53140,764 @@ func (ec *executionContext) fieldContext_SyncWait_text(_ context.Context, field 
 	return graphql.NewScalarFieldContext("SyncWait", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _ToolConnection_id(ctx context.Context, field graphql.CollectedField, obj *ent.ToolConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolConnection_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolConnection_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolConnection", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ToolConnection_createdAt(ctx context.Context, field graphql.CollectedField, obj *ent.ToolConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolConnection_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolConnection_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolConnection", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _ToolConnection_updatedAt(ctx context.Context, field graphql.CollectedField, obj *ent.ToolConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolConnection_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolConnection_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolConnection", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _ToolConnection_integrationID(ctx context.Context, field graphql.CollectedField, obj *ent.ToolConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolConnection_integrationID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IntegrationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolConnection_integrationID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolConnection", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ToolConnection_personID(ctx context.Context, field graphql.CollectedField, obj *ent.ToolConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolConnection_personID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PersonID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolConnection_personID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolConnection", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ToolConnection_grantID(ctx context.Context, field graphql.CollectedField, obj *ent.ToolConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolConnection_grantID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.GrantID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolConnection_grantID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolConnection", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ToolConnection_status(ctx context.Context, field graphql.CollectedField, obj *ent.ToolConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolConnection_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v toolconnection.Status) graphql.Marshaler {
+			return ec.marshalNToolConnectionStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolconnectionᚐStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolConnection_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolConnection", field, false, false, errors.New("field of type ToolConnectionStatus does not have child fields"))
+}
+
+func (ec *executionContext) _ToolConnection_lastCheckedAt(ctx context.Context, field graphql.CollectedField, obj *ent.ToolConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolConnection_lastCheckedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastCheckedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolConnection_lastCheckedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolConnection", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _ToolConnection_lastError(ctx context.Context, field graphql.CollectedField, obj *ent.ToolConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolConnection_lastError(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastError, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolConnection_lastError(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolConnection", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ToolIntegration_id(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegration_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegration_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegration", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ToolIntegration_createdAt(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegration_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegration_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegration", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _ToolIntegration_updatedAt(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegration_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegration_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegration", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _ToolIntegration_kind(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegration_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v toolintegration.Kind) graphql.Marshaler {
+			return ec.marshalNToolIntegrationKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegration_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegration", field, false, false, errors.New("field of type ToolIntegrationKind does not have child fields"))
+}
+
+func (ec *executionContext) _ToolIntegration_provider(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegration_provider(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Provider, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegration_provider(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegration", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ToolIntegration_name(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegration_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegration_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegration", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ToolIntegration_slug(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegration_slug(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Slug, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegration_slug(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegration", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ToolIntegration_ownerScope(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegration_ownerScope(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OwnerScope, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v toolintegration.OwnerScope) graphql.Marshaler {
+			return ec.marshalNToolIntegrationOwnerScope2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐOwnerScope(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegration_ownerScope(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegration", field, false, false, errors.New("field of type ToolIntegrationOwnerScope does not have child fields"))
+}
+
+func (ec *executionContext) _ToolIntegration_personID(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegration_personID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PersonID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegration_personID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegration", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ToolIntegration_credentialsOf(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegration_credentialsOf(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CredentialsOf, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v toolintegration.CredentialsOf) graphql.Marshaler {
+			return ec.marshalNToolIntegrationCredentialsOf2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐCredentialsOf(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegration_credentialsOf(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegration", field, false, false, errors.New("field of type ToolIntegrationCredentialsOf does not have child fields"))
+}
+
+func (ec *executionContext) _ToolIntegration_enabled(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegration_enabled(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Enabled, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegration_enabled(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegration", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ToolIntegration_config(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegration_config(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Config, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v map[string]any) graphql.Marshaler {
+			return ec.marshalNMap2map(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegration_config(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegration", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _ToolIntegration_discoveredAt(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegration_discoveredAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DiscoveredAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegration_discoveredAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegration", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _ToolIntegration_schemaHash(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegration_schemaHash(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SchemaHash, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegration_schemaHash(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegration", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ToolIntegration_lastError(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegration_lastError(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastError, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegration_lastError(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegration", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ToolIntegration_tools(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegration_tools(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tools(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*ent.IntegrationTool) graphql.Marshaler {
+			return ec.marshalOIntegrationTool2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐIntegrationToolᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegration_tools(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ToolIntegration",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_IntegrationTool(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ToolIntegration_connections(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegration_connections(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Connections(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*ent.ToolConnection) graphql.Marshaler {
+			return ec.marshalOToolConnection2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolConnectionᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegration_connections(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ToolIntegration",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolConnection(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ToolIntegrationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegrationConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegrationConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*ent.ToolIntegrationEdge) graphql.Marshaler {
+			return ec.marshalOToolIntegrationEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegrationEdge(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegrationConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ToolIntegrationConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolIntegrationEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ToolIntegrationConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegrationConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegrationConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNPageInfo2entgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegrationConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ToolIntegrationConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ToolIntegrationConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegrationConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegrationConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegrationConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegrationConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ToolIntegrationEdge_node(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegrationEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegrationEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.ToolIntegration) graphql.Marshaler {
+			return ec.marshalOToolIntegration2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegration(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegrationEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ToolIntegrationEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolIntegration(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ToolIntegrationEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegrationEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegrationEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.Cursor[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegrationEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegrationEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
 func (ec *executionContext) _Usage_periodStart(ctx context.Context, field graphql.CollectedField, obj *model.Usage) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -55007,6 +56928,47 @@ func (ec *executionContext) unmarshalInputInboundIntegrationOrder(ctx context.Co
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputIntegrationToolOrder(ctx context.Context, obj any) (ent.IntegrationToolOrder, error) {
+	var it ent.IntegrationToolOrder
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["direction"]; !present {
+		asMap["direction"] = "ASC"
+	}
+
+	fieldsInOrder := [...]string{"direction", "field"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "direction":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("direction"))
+			data, err := ec.unmarshalNOrderDirection2entgoᚗioᚋcontribᚋentgqlᚐOrderDirection(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Direction = data
+		case "field":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
+			data, err := ec.unmarshalNIntegrationToolOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐIntegrationToolOrderField(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Field = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputInvitationOrder(ctx context.Context, obj any) (ent.InvitationOrder, error) {
 	var it ent.InvitationOrder
 	if obj == nil {
@@ -56201,6 +58163,88 @@ func (ec *executionContext) unmarshalInputTestConnectionInput(ctx context.Contex
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputToolConnectionOrder(ctx context.Context, obj any) (ent.ToolConnectionOrder, error) {
+	var it ent.ToolConnectionOrder
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["direction"]; !present {
+		asMap["direction"] = "ASC"
+	}
+
+	fieldsInOrder := [...]string{"direction", "field"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "direction":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("direction"))
+			data, err := ec.unmarshalNOrderDirection2entgoᚗioᚋcontribᚋentgqlᚐOrderDirection(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Direction = data
+		case "field":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
+			data, err := ec.unmarshalNToolConnectionOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolConnectionOrderField(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Field = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputToolIntegrationOrder(ctx context.Context, obj any) (ent.ToolIntegrationOrder, error) {
+	var it ent.ToolIntegrationOrder
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["direction"]; !present {
+		asMap["direction"] = "ASC"
+	}
+
+	fieldsInOrder := [...]string{"direction", "field"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "direction":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("direction"))
+			data, err := ec.unmarshalNOrderDirection2entgoᚗioᚋcontribᚋentgqlᚐOrderDirection(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Direction = data
+		case "field":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
+			data, err := ec.unmarshalNToolIntegrationOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegrationOrderField(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Field = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputUpdateAPIKeyInput(ctx context.Context, obj any) (model.UpdateAPIKeyInput, error) {
 	var it model.UpdateAPIKeyInput
 	if obj == nil {
@@ -56956,6 +59000,16 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._User(ctx, sel, obj)
+	case *ent.ToolIntegration:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ToolIntegration(ctx, sel, obj)
+	case *ent.ToolConnection:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ToolConnection(ctx, sel, obj)
 	case *ent.SyncJob:
 		if obj == nil {
 			return graphql.Null
@@ -56996,6 +59050,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Invitation(ctx, sel, obj)
+	case *ent.IntegrationTool:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._IntegrationTool(ctx, sel, obj)
 	case *ent.InboundIntegration:
 		if obj == nil {
 			return graphql.Null
@@ -63647,6 +65706,157 @@ func (ec *executionContext) _InboundProvider(ctx context.Context, sel ast.Select
 	return out
 }
 
+var integrationToolImplementors = []string{"IntegrationTool", "Node"}
+
+func (ec *executionContext) _IntegrationTool(ctx context.Context, sel ast.SelectionSet, obj *ent.IntegrationTool) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, integrationToolImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("IntegrationTool")
+		case "id":
+			out.Values[i] = ec._IntegrationTool_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdAt":
+			out.Values[i] = ec._IntegrationTool_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "updatedAt":
+			out.Values[i] = ec._IntegrationTool_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "integrationID":
+			out.Values[i] = ec._IntegrationTool_integrationID(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "name":
+			out.Values[i] = ec._IntegrationTool_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "title":
+			out.Values[i] = ec._IntegrationTool_title(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "description":
+			out.Values[i] = ec._IntegrationTool_description(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "inputSchema":
+			out.Values[i] = ec._IntegrationTool_inputSchema(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "outputSchema":
+			out.Values[i] = ec._IntegrationTool_outputSchema(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "risk":
+			out.Values[i] = ec._IntegrationTool_risk(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "callPolicy":
+			out.Values[i] = ec._IntegrationTool_callPolicy(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "argumentRules":
+			out.Values[i] = ec._IntegrationTool_argumentRules(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "timeout":
+			out.Values[i] = ec._IntegrationTool_timeout(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "enabled":
+			out.Values[i] = ec._IntegrationTool_enabled(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "pinnedHash":
+			out.Values[i] = ec._IntegrationTool_pinnedHash(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "drift":
+			out.Values[i] = ec._IntegrationTool_drift(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "integration":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._IntegrationTool_integration(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var invitationImplementors = []string{"Invitation", "Node"}
 
 func (ec *executionContext) _Invitation(ctx context.Context, sel ast.SelectionSet, obj *ent.Invitation) graphql.Marshaler {
@@ -65151,6 +67361,11 @@ func (ec *executionContext) _OAuthGrant(ctx context.Context, sel ast.SelectionSe
 			}
 		case "personID":
 			out.Values[i] = ec._OAuthGrant_personID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "ownerID":
+			out.Values[i] = ec._OAuthGrant_ownerID(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -70254,6 +72469,359 @@ func (ec *executionContext) _SyncWait(ctx context.Context, sel ast.SelectionSet,
 	return out
 }
 
+var toolConnectionImplementors = []string{"ToolConnection", "Node"}
+
+func (ec *executionContext) _ToolConnection(ctx context.Context, sel ast.SelectionSet, obj *ent.ToolConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, toolConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ToolConnection")
+		case "id":
+			out.Values[i] = ec._ToolConnection_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._ToolConnection_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updatedAt":
+			out.Values[i] = ec._ToolConnection_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "integrationID":
+			out.Values[i] = ec._ToolConnection_integrationID(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "personID":
+			out.Values[i] = ec._ToolConnection_personID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "grantID":
+			out.Values[i] = ec._ToolConnection_grantID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "status":
+			out.Values[i] = ec._ToolConnection_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "lastCheckedAt":
+			out.Values[i] = ec._ToolConnection_lastCheckedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "lastError":
+			out.Values[i] = ec._ToolConnection_lastError(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var toolIntegrationImplementors = []string{"ToolIntegration", "Node"}
+
+func (ec *executionContext) _ToolIntegration(ctx context.Context, sel ast.SelectionSet, obj *ent.ToolIntegration) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, toolIntegrationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ToolIntegration")
+		case "id":
+			out.Values[i] = ec._ToolIntegration_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdAt":
+			out.Values[i] = ec._ToolIntegration_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "updatedAt":
+			out.Values[i] = ec._ToolIntegration_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "kind":
+			out.Values[i] = ec._ToolIntegration_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "provider":
+			out.Values[i] = ec._ToolIntegration_provider(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "name":
+			out.Values[i] = ec._ToolIntegration_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "slug":
+			out.Values[i] = ec._ToolIntegration_slug(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "ownerScope":
+			out.Values[i] = ec._ToolIntegration_ownerScope(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "personID":
+			out.Values[i] = ec._ToolIntegration_personID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "credentialsOf":
+			out.Values[i] = ec._ToolIntegration_credentialsOf(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "enabled":
+			out.Values[i] = ec._ToolIntegration_enabled(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "config":
+			out.Values[i] = ec._ToolIntegration_config(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "discoveredAt":
+			out.Values[i] = ec._ToolIntegration_discoveredAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "schemaHash":
+			out.Values[i] = ec._ToolIntegration_schemaHash(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "lastError":
+			out.Values[i] = ec._ToolIntegration_lastError(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "tools":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ToolIntegration_tools(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "connections":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ToolIntegration_connections(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var toolIntegrationConnectionImplementors = []string{"ToolIntegrationConnection"}
+
+func (ec *executionContext) _ToolIntegrationConnection(ctx context.Context, sel ast.SelectionSet, obj *ent.ToolIntegrationConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, toolIntegrationConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ToolIntegrationConnection")
+		case "edges":
+			out.Values[i] = ec._ToolIntegrationConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._ToolIntegrationConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalCount":
+			out.Values[i] = ec._ToolIntegrationConnection_totalCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var toolIntegrationEdgeImplementors = []string{"ToolIntegrationEdge"}
+
+func (ec *executionContext) _ToolIntegrationEdge(ctx context.Context, sel ast.SelectionSet, obj *ent.ToolIntegrationEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, toolIntegrationEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ToolIntegrationEdge")
+		case "node":
+			out.Values[i] = ec._ToolIntegrationEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "cursor":
+			out.Values[i] = ec._ToolIntegrationEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var usageImplementors = []string{"Usage"}
 
 func (ec *executionContext) _Usage(ctx context.Context, sel ast.SelectionSet, obj *model.Usage) graphql.Marshaler {
@@ -72378,6 +74946,42 @@ func (ec *executionContext) marshalNInt642int64(ctx context.Context, sel ast.Sel
 	return res
 }
 
+func (ec *executionContext) marshalNIntegrationTool2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐIntegrationTool(ctx context.Context, sel ast.SelectionSet, v *ent.IntegrationTool) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._IntegrationTool(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNIntegrationToolOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐIntegrationToolOrderField(ctx context.Context, v any) (*ent.IntegrationToolOrderField, error) {
+	var res = new(ent.IntegrationToolOrderField)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNIntegrationToolOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐIntegrationToolOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.IntegrationToolOrderField) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalNIntegrationToolRisk2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋintegrationtoolᚐRisk(ctx context.Context, v any) (integrationtool.Risk, error) {
+	var res integrationtool.Risk
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNIntegrationToolRisk2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋintegrationtoolᚐRisk(ctx context.Context, sel ast.SelectionSet, v integrationtool.Risk) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) marshalNInvitation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInvitation(ctx context.Context, sel ast.SelectionSet, v *ent.Invitation) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -72464,6 +75068,35 @@ func (ec *executionContext) marshalNMap2map(ctx context.Context, sel ast.Selecti
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) unmarshalNMap2ᚕmapᚄ(ctx context.Context, v any) ([]map[string]any, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]map[string]any, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNMap2map(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNMap2ᚕmapᚄ(ctx context.Context, sel ast.SelectionSet, v []map[string]any) graphql.Marshaler {
+	ret := make(graphql.Array, len(v))
+	for i := range v {
+		ret[i] = ec.marshalNMap2map(ctx, sel, v[i])
+	}
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalNMe2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐMe(ctx context.Context, sel ast.SelectionSet, v *model.Me) graphql.Marshaler {
@@ -73636,6 +76269,98 @@ func (ec *executionContext) marshalNTime2ᚖtimeᚐTime(ctx context.Context, sel
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) marshalNToolConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolConnection(ctx context.Context, sel ast.SelectionSet, v *ent.ToolConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ToolConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNToolConnectionOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolConnectionOrderField(ctx context.Context, v any) (*ent.ToolConnectionOrderField, error) {
+	var res = new(ent.ToolConnectionOrderField)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNToolConnectionOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolConnectionOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.ToolConnectionOrderField) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalNToolConnectionStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolconnectionᚐStatus(ctx context.Context, v any) (toolconnection.Status, error) {
+	var res toolconnection.Status
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNToolConnectionStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolconnectionᚐStatus(ctx context.Context, sel ast.SelectionSet, v toolconnection.Status) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNToolIntegration2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegration(ctx context.Context, sel ast.SelectionSet, v *ent.ToolIntegration) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ToolIntegration(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNToolIntegrationCredentialsOf2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐCredentialsOf(ctx context.Context, v any) (toolintegration.CredentialsOf, error) {
+	var res toolintegration.CredentialsOf
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNToolIntegrationCredentialsOf2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐCredentialsOf(ctx context.Context, sel ast.SelectionSet, v toolintegration.CredentialsOf) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNToolIntegrationKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐKind(ctx context.Context, v any) (toolintegration.Kind, error) {
+	var res toolintegration.Kind
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNToolIntegrationKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐKind(ctx context.Context, sel ast.SelectionSet, v toolintegration.Kind) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNToolIntegrationOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegrationOrderField(ctx context.Context, v any) (*ent.ToolIntegrationOrderField, error) {
+	var res = new(ent.ToolIntegrationOrderField)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNToolIntegrationOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegrationOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.ToolIntegrationOrderField) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalNToolIntegrationOwnerScope2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐOwnerScope(ctx context.Context, v any) (toolintegration.OwnerScope, error) {
+	var res toolintegration.OwnerScope
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNToolIntegrationOwnerScope2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐOwnerScope(ctx context.Context, sel ast.SelectionSet, v toolintegration.OwnerScope) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) unmarshalNUpdateAPIKeyInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateAPIKeyInput(ctx context.Context, v any) (model.UpdateAPIKeyInput, error) {
@@ -74920,6 +77645,41 @@ func (ec *executionContext) marshalOInt642ᚖint64(ctx context.Context, sel ast.
 	return res
 }
 
+func (ec *executionContext) marshalOIntegrationTool2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐIntegrationToolᚄ(ctx context.Context, sel ast.SelectionSet, v []*ent.IntegrationTool) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNIntegrationTool2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐIntegrationTool(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalOIntegrationToolCallPolicy2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋintegrationtoolᚐCallPolicy(ctx context.Context, v any) (*integrationtool.CallPolicy, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(integrationtool.CallPolicy)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOIntegrationToolCallPolicy2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋintegrationtoolᚐCallPolicy(ctx context.Context, sel ast.SelectionSet, v *integrationtool.CallPolicy) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
 func (ec *executionContext) marshalOInvitation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInvitation(ctx context.Context, sel ast.SelectionSet, v *ent.Invitation) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -75734,6 +78494,52 @@ func (ec *executionContext) marshalOTime2ᚖtimeᚐTime(ctx context.Context, sel
 	_ = ctx
 	res := graphql.MarshalTime(*v)
 	return res
+}
+
+func (ec *executionContext) marshalOToolConnection2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolConnectionᚄ(ctx context.Context, sel ast.SelectionSet, v []*ent.ToolConnection) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNToolConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolConnection(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalOToolIntegration2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegration(ctx context.Context, sel ast.SelectionSet, v *ent.ToolIntegration) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ToolIntegration(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOToolIntegrationEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegrationEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.ToolIntegrationEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalOToolIntegrationEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegrationEdge(ctx, sel, v[i])
+	})
+
+	return ret
+}
+
+func (ec *executionContext) marshalOToolIntegrationEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegrationEdge(ctx context.Context, sel ast.SelectionSet, v *ent.ToolIntegrationEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ToolIntegrationEdge(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOWebhookSubscription2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐWebhookSubscription(ctx context.Context, sel ast.SelectionSet, v *model.WebhookSubscription) graphql.Marshaler {

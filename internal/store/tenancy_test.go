@@ -76,12 +76,16 @@ func newTenant(t *testing.T, c *ent.Client, name string) *tenant {
 	grant := must[*ent.OAuthGrant](t)(c.OAuthGrant.Create().SetProvider("google").SetPersonID(user.ID).SetTokens([]byte("sealed")).Save(ctx))
 	integration := must[*ent.InboundIntegration](t)(c.InboundIntegration.Create().SetKind("EVENTS").SetProvider("github").SetName("Hooks").SetToken(name).Save(ctx))
 	event := must[*ent.InboundEvent](t)(c.InboundEvent.Create().SetIntegrationID(integration.ID).SetProviderEventID("1").SetType("push").SetReceivedAt(time.Now()).Save(ctx))
+	tools := must[*ent.ToolIntegration](t)(c.ToolIntegration.Create().SetKind("PACK").SetProvider("jira").SetName("Jira").SetSlug("jira").SetOwnerScope("WORKSPACE").Save(ctx))
+	tool := must[*ent.IntegrationTool](t)(c.IntegrationTool.Create().SetIntegrationID(tools.ID).SetName("search").SetRisk("READ").SetPinnedHash("0").Save(ctx))
+	connection := must[*ent.ToolConnection](t)(c.ToolConnection.Create().SetIntegrationID(tools.ID).SetPersonID(user.ID).SetCredentials([]byte("sealed")).Save(ctx))
 	return &tenant{ctx: ctx, workspace: workspace.ID, user: user, ids: map[string]uuid.UUID{
 		"workspaces": workspace.ID, "users": user.ID, "memberships": member.ID, "sessions": session.ID, "invitations": invitation.ID,
 		"collections": collection.ID, "connectors": connector.ID, "documents": document.ID, "sync_jobs": job.ID, "sync_items": item.ID,
 		"source_files": file.ID, "api_keys": key.ID, "conversations": conversation.ID, "messages": said.ID, "oauth_grants": grant.ID,
 		"agents": agent.ID, "agent_templates": template.ID, "agent_memories": memory.ID,
 		"inbound_integrations": integration.ID, "integration_events": event.ID,
+		"tool_integrations": tools.ID, "integration_tools": tool.ID, "tool_connections": connection.ID,
 	}}
 }
 
@@ -114,7 +118,8 @@ func TestAnotherWorkspacesRowsAreNotFound(t *testing.T) {
 		"conversations": db.Ent.Conversation.Query().Count, "messages": db.Ent.Message.Query().Count,
 		"agents": db.Ent.Agent.Query().Count, "agent_templates": db.Ent.AgentTemplate.Query().Count, "agent_memories": db.Ent.AgentMemory.Query().Count,
 		"oauth_grants": db.Ent.OAuthGrant.Query().Count, "inbound_integrations": db.Ent.InboundIntegration.Query().Count,
-		"integration_events": db.Ent.InboundEvent.Query().Count,
+		"integration_events": db.Ent.InboundEvent.Query().Count, "tool_integrations": db.Ent.ToolIntegration.Query().Count,
+		"integration_tools": db.Ent.IntegrationTool.Query().Count, "tool_connections": db.Ent.ToolConnection.Query().Count,
 	}
 	if len(counts) != len(ada.ids) {
 		t.Fatalf("%d entities have rows, %d are counted", len(ada.ids), len(counts))
@@ -165,6 +170,12 @@ func TestARowIsNeverLinkedToAnotherWorkspace(t *testing.T) {
 		"grant of a foreign person":      c.OAuthGrant.Create().SetProvider("google").SetPersonID(ada.user.ID).SetTokens([]byte("x")).Exec,
 		"event of a foreign integration": c.InboundEvent.Create().SetIntegrationID(ada.ids["inbound_integrations"]).SetProviderEventID("2").SetType("push").SetReceivedAt(time.Now()).Exec,
 		"foreign integration deleted":    c.InboundIntegration.DeleteOneID(ada.ids["inbound_integrations"]).Exec,
+		"tool of a foreign integration":  c.IntegrationTool.Create().SetIntegrationID(ada.ids["tool_integrations"]).SetName("x").SetRisk("READ").SetPinnedHash("0").Exec,
+		"access to a foreign platform":   c.ToolConnection.Create().SetIntegrationID(ada.ids["tool_integrations"]).Exec,
+		"connection on a foreign grant":  c.ToolConnection.Create().SetIntegrationID(eve.ids["tool_integrations"]).SetGrantID(ada.ids["oauth_grants"]).Exec,
+		"integration of another person":  c.ToolIntegration.Create().SetKind("PACK").SetProvider("x").SetName("x").SetSlug("x").SetOwnerScope("PERSONAL").SetPersonID(ada.user.ID).Exec,
+		"another person's grant":         c.OAuthGrant.Create().SetProvider("google").SetOwnerID(ada.user.ID).SetTokens([]byte("x")).Exec,
+		"foreign tool deleted":           c.IntegrationTool.DeleteOneID(ada.ids["integration_tools"]).Exec,
 		"foreign grant deleted":          c.OAuthGrant.DeleteOneID(ada.ids["oauth_grants"]).Exec,
 	}
 	for name, try := range tries {
