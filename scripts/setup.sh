@@ -5,7 +5,7 @@
 # nothing and ends at once. It never starts a system service.
 #
 #   scripts/setup.sh          install what is missing
-#   scripts/setup.sh --tests  the same, and what the tests use: a browser, MariaDB, Node.js, and other people's GraphQL clients
+#   scripts/setup.sh --tests  the same, and what the tests use: a browser, MariaDB, Prometheus, Node.js, and other people's GraphQL clients
 #   scripts/setup.sh --check  only say what is missing; exit 1 if anything is
 set -euo pipefail
 
@@ -108,6 +108,10 @@ mariadb_ready() {
   return 1
 }
 
+# The servers that the tests of the tools for Prometheus start (internal/devstack).
+prometheus_ready() { have prometheus; }
+alertmanager_ready() { have prometheus-alertmanager || have alertmanager; }
+
 # Node.js with npm, for the GraphQL clients that the tests run (cmd/magpie/conformance/node).
 node_wanted=18
 clients=$root/cmd/magpie/conformance/node
@@ -128,7 +132,7 @@ install_clients() {
 # What is missing, on one line.
 missing() {
   local part list='' parts='certificates go compiler make postgres pgvector redis'
-  if $for_tests; then parts="$parts browser mariadb node clients"; fi
+  if $for_tests; then parts="$parts browser mariadb prometheus alertmanager node clients"; fi
   for part in $parts; do
     "${part}_ready" || list="$list $part"
   done
@@ -220,6 +224,8 @@ setup_debian() {
     packages+=(chromium)
   fi
   if needs mariadb; then packages+=(mariadb-server); fi
+  if needs prometheus; then packages+=(prometheus); fi
+  if needs alertmanager; then packages+=(prometheus-alertmanager); fi
   if needs node; then
     version=$(candidate_version nodejs)
     { [ -n "$version" ] && version_at_least "$version" "$node_wanted"; } ||
@@ -245,6 +251,8 @@ setup_homebrew() {
   if needs redis; then packages+=(redis); fi
   if needs browser; then fail "the tests need Chromium or Chrome; run: brew install --cask google-chrome"; fi
   if needs mariadb; then packages+=(mariadb); fi
+  if needs prometheus; then packages+=(prometheus); fi
+  if needs alertmanager; then packages+=(alertmanager); fi
   if needs node; then packages+=(node); fi
   if [ ${#packages[@]} = 0 ]; then return; fi
   say "installing ${packages[*]}"

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/magpie-search/magpie/agents/arguments"
@@ -42,6 +44,15 @@ func Define[In any](t Tool, preview func(in In) loop.Preview, call func(ctx cont
 // A Field is a line of a preview. Empty values are left out.
 type Field struct{ Name, Value string }
 
+// Fields returns the fields of a map, in the order of their names.
+func Fields(values map[string]string) []Field {
+	out := make([]Field, 0, len(values))
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		out = append(out, Field{Name: name, Value: values[name]})
+	}
+	return out
+}
+
 // Show returns the preview of a call: a title and the fields that people decide about.
 // Values are shown as they are, never as Markdown.
 func Show(title string, fields ...Field) loop.Preview {
@@ -52,15 +63,27 @@ func Show(title string, fields ...Field) loop.Preview {
 		case value == "":
 		case strings.Contains(value, "\n"):
 			fence := strings.Repeat("`", max(3, longestRun(value, '`')+1))
-			fmt.Fprintf(&b, "**%s:**\n\n%s\n%s\n%s\n\n", f.Name, fence, value, fence)
+			fmt.Fprintf(&b, "**%s:**\n\n%s\n%s\n%s\n\n", label(f.Name), fence, value, fence)
 		default:
-			fmt.Fprintf(&b, "**%s:** %s\n\n", f.Name, code(value))
+			fmt.Fprintf(&b, "**%s:** %s\n\n", label(f.Name), code(value))
 		}
 	}
 	return loop.Preview{Title: safetext.Line(safetext.Truncate(title, maxTitle)), Text: strings.TrimSpace(b.String())}
 }
 
-const maxTitle = 200
+const (
+	maxTitle = 200
+	maxLabel = 60
+)
+
+// label returns the name of a field, which may come from the arguments.
+func label(name string) string {
+	name = safetext.Line(safetext.Truncate(name, maxLabel))
+	if strings.ContainsAny(name, "*_`[]<>\\#!:") {
+		return code(name)
+	}
+	return name
+}
 
 // code returns a text as inline code of Markdown.
 func code(text string) string {

@@ -44,6 +44,18 @@ func MariaDB(t testing.TB) *devstack.MariaDB {
 	return server
 }
 
+// Prometheus starts a Prometheus server and an Alertmanager for this test only, which accept basic authentication by the
+// users, names and their passwords. They stop at the end of the test.
+func Prometheus(t testing.TB, users map[string]string) *devstack.Prometheus {
+	t.Helper()
+	server, err := devstack.StartPrometheus(t.Context(), users)
+	if err != nil {
+		t.Fatalf("Prometheus for the test: %v", err)
+	}
+	t.Cleanup(func() { stopServer(t, "Prometheus", server.Stop) })
+	return server
+}
+
 // Stack starts a PostgreSQL and a Redis for a test that stops or restarts them. Other tests use Database and Redis, which
 // are much cheaper. The database has no migrations. Servers and data are removed at the end of the test.
 func Stack(t testing.TB) *devstack.Stack {

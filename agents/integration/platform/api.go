@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -101,19 +100,23 @@ func (api API) exchange(ctx context.Context, client *restapi.Client, request res
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
-	if out == nil && api.Refusal == nil {
-		_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, MaxBytes)) // the status said it all
+	if out == nil && api.Refusal == nil && (response.StatusCode == http.StatusNoContent || response.ContentLength == 0) {
 		return nil
 	}
-	if api.Refusal == nil {
+	if response.StatusCode/100 == 2 && response.StatusCode != http.StatusOK {
+		response.StatusCode = http.StatusCreated // platforms differ in which success they call what
+	}
+	if api.Refusal == nil && out != nil {
 		return client.ReadJSON(ctx, response, request, out)
 	}
 	var body json.RawMessage
 	if err := client.ReadJSON(ctx, response, request, &body); err != nil {
 		return err
 	}
-	if err := api.Refusal(body); err != nil {
-		return err
+	if api.Refusal != nil {
+		if err := api.Refusal(body); err != nil {
+			return err
+		}
 	}
 	if out == nil {
 		return nil
