@@ -41,6 +41,8 @@ type Agent struct {
 	StartMessage *string `json:"start_message,omitempty"`
 	// one of the chat models; null for the default one
 	Model *string `json:"model,omitempty"`
+	// which calls ask or are denied, on top of all other policies
+	ToolPolicy json.RawMessage `json:"tool_policy,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the AgentQuery when eager-loading is set.
 	Edges        AgentEdges `json:"edges"`
@@ -96,7 +98,7 @@ func (*Agent) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case agent.FieldTools, agent.FieldCollections:
+		case agent.FieldTools, agent.FieldCollections, agent.FieldToolPolicy:
 			values[i] = new([]byte)
 		case agent.FieldAllCollections:
 			values[i] = new(sql.NullBool)
@@ -200,6 +202,14 @@ func (_m *Agent) assignValues(columns []string, values []any) error {
 				_m.Model = new(string)
 				*_m.Model = value.String
 			}
+		case agent.FieldToolPolicy:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field tool_policy", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.ToolPolicy); err != nil {
+					return fmt.Errorf("unmarshal field tool_policy: %w", err)
+				}
+			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
 		}
@@ -289,6 +299,9 @@ func (_m *Agent) String() string {
 		builder.WriteString("model=")
 		builder.WriteString(*v)
 	}
+	builder.WriteString(", ")
+	builder.WriteString("tool_policy=")
+	builder.WriteString(fmt.Sprintf("%v", _m.ToolPolicy))
 	builder.WriteByte(')')
 	return builder.String()
 }

@@ -4,6 +4,7 @@ package ent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -138,6 +139,12 @@ func (_c *AgentCreate) SetNillableModel(v *string) *AgentCreate {
 	return _c
 }
 
+// SetToolPolicy sets the "tool_policy" field.
+func (_c *AgentCreate) SetToolPolicy(v json.RawMessage) *AgentCreate {
+	_c.mutation.SetToolPolicy(v)
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *AgentCreate) SetID(v uuid.UUID) *AgentCreate {
 	_c.mutation.SetID(v)
@@ -260,6 +267,10 @@ func (_c *AgentCreate) defaults() error {
 		v := agent.DefaultAllCollections
 		_c.mutation.SetAllCollections(v)
 	}
+	if _, ok := _c.mutation.ToolPolicy(); !ok {
+		v := agent.DefaultToolPolicy
+		_c.mutation.SetToolPolicy(v)
+	}
 	if _, ok := _c.mutation.ID(); !ok {
 		if agent.DefaultID == nil {
 			return fmt.Errorf("ent: uninitialized agent.DefaultID (forgotten import ent/runtime?)")
@@ -320,6 +331,9 @@ func (_c *AgentCreate) check() error {
 		if err := agent.ModelValidator(v); err != nil {
 			return &ValidationError{Name: "model", err: fmt.Errorf(`ent: validator failed for field "Agent.model": %w`, err)}
 		}
+	}
+	if _, ok := _c.mutation.ToolPolicy(); !ok {
+		return &ValidationError{Name: "tool_policy", err: errors.New(`ent: missing required field "Agent.tool_policy"`)}
 	}
 	return nil
 }
@@ -399,6 +413,10 @@ func (_c *AgentCreate) createSpec() (*Agent, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Model(); ok {
 		_spec.SetField(agent.FieldModel, field.TypeString, value)
 		_node.Model = &value
+	}
+	if value, ok := _c.mutation.ToolPolicy(); ok {
+		_spec.SetField(agent.FieldToolPolicy, field.TypeJSON, value)
+		_node.ToolPolicy = value
 	}
 	if nodes := _c.mutation.MemoriesIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{

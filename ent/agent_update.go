@@ -4,6 +4,7 @@ package ent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -162,6 +163,18 @@ func (_u *AgentUpdate) SetNillableModel(v *string) *AgentUpdate {
 // ClearModel clears the value of the "model" field.
 func (_u *AgentUpdate) ClearModel() *AgentUpdate {
 	_u.mutation.ClearModel()
+	return _u
+}
+
+// SetToolPolicy sets the "tool_policy" field.
+func (_u *AgentUpdate) SetToolPolicy(v json.RawMessage) *AgentUpdate {
+	_u.mutation.SetToolPolicy(v)
+	return _u
+}
+
+// AppendToolPolicy appends value to the "tool_policy" field.
+func (_u *AgentUpdate) AppendToolPolicy(v json.RawMessage) *AgentUpdate {
+	_u.mutation.AppendToolPolicy(v)
 	return _u
 }
 
@@ -407,6 +420,14 @@ func (_u *AgentUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.ModelCleared() {
 		_spec.ClearField(agent.FieldModel, field.TypeString)
+	}
+	if value, ok := _u.mutation.ToolPolicy(); ok {
+		_spec.SetField(agent.FieldToolPolicy, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedToolPolicy(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, agent.FieldToolPolicy, value)
+		})
 	}
 	if _u.mutation.MemoriesCleared() {
 		edge := &sqlgraph.EdgeSpec{
@@ -695,6 +716,18 @@ func (_u *AgentUpdateOne) ClearModel() *AgentUpdateOne {
 	return _u
 }
 
+// SetToolPolicy sets the "tool_policy" field.
+func (_u *AgentUpdateOne) SetToolPolicy(v json.RawMessage) *AgentUpdateOne {
+	_u.mutation.SetToolPolicy(v)
+	return _u
+}
+
+// AppendToolPolicy appends value to the "tool_policy" field.
+func (_u *AgentUpdateOne) AppendToolPolicy(v json.RawMessage) *AgentUpdateOne {
+	_u.mutation.AppendToolPolicy(v)
+	return _u
+}
+
 // AddMemoryIDs adds the "memories" edge to the AgentMemory entity by IDs.
 func (_u *AgentUpdateOne) AddMemoryIDs(ids ...uuid.UUID) *AgentUpdateOne {
 	_u.mutation.AddMemoryIDs(ids...)
@@ -967,6 +1000,14 @@ func (_u *AgentUpdateOne) sqlSave(ctx context.Context) (_node *Agent, err error)
 	}
 	if _u.mutation.ModelCleared() {
 		_spec.ClearField(agent.FieldModel, field.TypeString)
+	}
+	if value, ok := _u.mutation.ToolPolicy(); ok {
+		_spec.SetField(agent.FieldToolPolicy, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedToolPolicy(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, agent.FieldToolPolicy, value)
+		})
 	}
 	if _u.mutation.MemoriesCleared() {
 		edge := &sqlgraph.EdgeSpec{

@@ -21,6 +21,7 @@ import (
 	"github.com/magpie-search/magpie/ent/agentrun"
 	"github.com/magpie-search/magpie/ent/agenttemplate"
 	"github.com/magpie-search/magpie/ent/apikey"
+	"github.com/magpie-search/magpie/ent/approval"
 	"github.com/magpie-search/magpie/ent/auditentry"
 	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/ent/connector"
@@ -40,6 +41,7 @@ import (
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/ent/toolconnection"
+	"github.com/magpie-search/magpie/ent/toolgrant"
 	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/ent/workspace"
@@ -62,6 +64,8 @@ type Client struct {
 	AgentRun *AgentRunClient
 	// AgentTemplate is the client for interacting with the AgentTemplate builders.
 	AgentTemplate *AgentTemplateClient
+	// Approval is the client for interacting with the Approval builders.
+	Approval *ApprovalClient
 	// AuditEntry is the client for interacting with the AuditEntry builders.
 	AuditEntry *AuditEntryClient
 	// Collection is the client for interacting with the Collection builders.
@@ -100,6 +104,8 @@ type Client struct {
 	SyncJob *SyncJobClient
 	// ToolConnection is the client for interacting with the ToolConnection builders.
 	ToolConnection *ToolConnectionClient
+	// ToolGrant is the client for interacting with the ToolGrant builders.
+	ToolGrant *ToolGrantClient
 	// ToolIntegration is the client for interacting with the ToolIntegration builders.
 	ToolIntegration *ToolIntegrationClient
 	// User is the client for interacting with the User builders.
@@ -122,6 +128,7 @@ func (c *Client) init() {
 	c.AgentMemory = NewAgentMemoryClient(c.config)
 	c.AgentRun = NewAgentRunClient(c.config)
 	c.AgentTemplate = NewAgentTemplateClient(c.config)
+	c.Approval = NewApprovalClient(c.config)
 	c.AuditEntry = NewAuditEntryClient(c.config)
 	c.Collection = NewCollectionClient(c.config)
 	c.Connector = NewConnectorClient(c.config)
@@ -141,6 +148,7 @@ func (c *Client) init() {
 	c.SyncItem = NewSyncItemClient(c.config)
 	c.SyncJob = NewSyncJobClient(c.config)
 	c.ToolConnection = NewToolConnectionClient(c.config)
+	c.ToolGrant = NewToolGrantClient(c.config)
 	c.ToolIntegration = NewToolIntegrationClient(c.config)
 	c.User = NewUserClient(c.config)
 	c.Workspace = NewWorkspaceClient(c.config)
@@ -241,6 +249,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		AgentMemory:        NewAgentMemoryClient(cfg),
 		AgentRun:           NewAgentRunClient(cfg),
 		AgentTemplate:      NewAgentTemplateClient(cfg),
+		Approval:           NewApprovalClient(cfg),
 		AuditEntry:         NewAuditEntryClient(cfg),
 		Collection:         NewCollectionClient(cfg),
 		Connector:          NewConnectorClient(cfg),
@@ -260,6 +269,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		SyncItem:           NewSyncItemClient(cfg),
 		SyncJob:            NewSyncJobClient(cfg),
 		ToolConnection:     NewToolConnectionClient(cfg),
+		ToolGrant:          NewToolGrantClient(cfg),
 		ToolIntegration:    NewToolIntegrationClient(cfg),
 		User:               NewUserClient(cfg),
 		Workspace:          NewWorkspaceClient(cfg),
@@ -287,6 +297,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		AgentMemory:        NewAgentMemoryClient(cfg),
 		AgentRun:           NewAgentRunClient(cfg),
 		AgentTemplate:      NewAgentTemplateClient(cfg),
+		Approval:           NewApprovalClient(cfg),
 		AuditEntry:         NewAuditEntryClient(cfg),
 		Collection:         NewCollectionClient(cfg),
 		Connector:          NewConnectorClient(cfg),
@@ -306,6 +317,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		SyncItem:           NewSyncItemClient(cfg),
 		SyncJob:            NewSyncJobClient(cfg),
 		ToolConnection:     NewToolConnectionClient(cfg),
+		ToolGrant:          NewToolGrantClient(cfg),
 		ToolIntegration:    NewToolIntegrationClient(cfg),
 		User:               NewUserClient(cfg),
 		Workspace:          NewWorkspaceClient(cfg),
@@ -338,12 +350,12 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.APIKey, c.Agent, c.AgentMemory, c.AgentRun, c.AgentTemplate, c.AuditEntry,
-		c.Collection, c.Connector, c.Conversation, c.Document, c.Feedback,
-		c.InboundEvent, c.InboundIntegration, c.IntegrationTool, c.Invitation,
-		c.Membership, c.Message, c.OAuthGrant, c.PlanItem, c.Session, c.SourceFile,
-		c.SyncItem, c.SyncJob, c.ToolConnection, c.ToolIntegration, c.User,
-		c.Workspace,
+		c.APIKey, c.Agent, c.AgentMemory, c.AgentRun, c.AgentTemplate, c.Approval,
+		c.AuditEntry, c.Collection, c.Connector, c.Conversation, c.Document,
+		c.Feedback, c.InboundEvent, c.InboundIntegration, c.IntegrationTool,
+		c.Invitation, c.Membership, c.Message, c.OAuthGrant, c.PlanItem, c.Session,
+		c.SourceFile, c.SyncItem, c.SyncJob, c.ToolConnection, c.ToolGrant,
+		c.ToolIntegration, c.User, c.Workspace,
 	} {
 		n.Use(hooks...)
 	}
@@ -353,12 +365,12 @@ func (c *Client) Use(hooks ...Hook) {
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
-		c.APIKey, c.Agent, c.AgentMemory, c.AgentRun, c.AgentTemplate, c.AuditEntry,
-		c.Collection, c.Connector, c.Conversation, c.Document, c.Feedback,
-		c.InboundEvent, c.InboundIntegration, c.IntegrationTool, c.Invitation,
-		c.Membership, c.Message, c.OAuthGrant, c.PlanItem, c.Session, c.SourceFile,
-		c.SyncItem, c.SyncJob, c.ToolConnection, c.ToolIntegration, c.User,
-		c.Workspace,
+		c.APIKey, c.Agent, c.AgentMemory, c.AgentRun, c.AgentTemplate, c.Approval,
+		c.AuditEntry, c.Collection, c.Connector, c.Conversation, c.Document,
+		c.Feedback, c.InboundEvent, c.InboundIntegration, c.IntegrationTool,
+		c.Invitation, c.Membership, c.Message, c.OAuthGrant, c.PlanItem, c.Session,
+		c.SourceFile, c.SyncItem, c.SyncJob, c.ToolConnection, c.ToolGrant,
+		c.ToolIntegration, c.User, c.Workspace,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -377,6 +389,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.AgentRun.mutate(ctx, m)
 	case *AgentTemplateMutation:
 		return c.AgentTemplate.mutate(ctx, m)
+	case *ApprovalMutation:
+		return c.Approval.mutate(ctx, m)
 	case *AuditEntryMutation:
 		return c.AuditEntry.mutate(ctx, m)
 	case *CollectionMutation:
@@ -415,6 +429,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.SyncJob.mutate(ctx, m)
 	case *ToolConnectionMutation:
 		return c.ToolConnection.mutate(ctx, m)
+	case *ToolGrantMutation:
+		return c.ToolGrant.mutate(ctx, m)
 	case *ToolIntegrationMutation:
 		return c.ToolIntegration.mutate(ctx, m)
 	case *UserMutation:
@@ -1173,6 +1189,140 @@ func (c *AgentTemplateClient) mutate(ctx context.Context, m *AgentTemplateMutati
 		return (&AgentTemplateDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown AgentTemplate mutation op: %q", m.Op())
+	}
+}
+
+// ApprovalClient is a client for the Approval schema.
+type ApprovalClient struct {
+	config
+}
+
+// NewApprovalClient returns a client for the Approval from the given config.
+func NewApprovalClient(c config) *ApprovalClient {
+	return &ApprovalClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `approval.Hooks(f(g(h())))`.
+func (c *ApprovalClient) Use(hooks ...Hook) {
+	c.hooks.Approval = append(c.hooks.Approval, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `approval.Intercept(f(g(h())))`.
+func (c *ApprovalClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Approval = append(c.inters.Approval, interceptors...)
+}
+
+// Create returns a builder for creating a Approval entity.
+func (c *ApprovalClient) Create() *ApprovalCreate {
+	mutation := newApprovalMutation(c.config, OpCreate)
+	return &ApprovalCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Approval entities.
+func (c *ApprovalClient) CreateBulk(builders ...*ApprovalCreate) *ApprovalCreateBulk {
+	return &ApprovalCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *ApprovalClient) MapCreateBulk(slice any, setFunc func(*ApprovalCreate, int)) *ApprovalCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &ApprovalCreateBulk{err: fmt.Errorf("calling to ApprovalClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*ApprovalCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &ApprovalCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Approval.
+func (c *ApprovalClient) Update() *ApprovalUpdate {
+	mutation := newApprovalMutation(c.config, OpUpdate)
+	return &ApprovalUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *ApprovalClient) UpdateOne(_m *Approval) *ApprovalUpdateOne {
+	mutation := newApprovalMutation(c.config, OpUpdateOne, withApproval(_m))
+	return &ApprovalUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *ApprovalClient) UpdateOneID(id uuid.UUID) *ApprovalUpdateOne {
+	mutation := newApprovalMutation(c.config, OpUpdateOne, withApprovalID(id))
+	return &ApprovalUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Approval.
+func (c *ApprovalClient) Delete() *ApprovalDelete {
+	mutation := newApprovalMutation(c.config, OpDelete)
+	return &ApprovalDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *ApprovalClient) DeleteOne(_m *Approval) *ApprovalDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *ApprovalClient) DeleteOneID(id uuid.UUID) *ApprovalDeleteOne {
+	builder := c.Delete().Where(approval.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &ApprovalDeleteOne{builder}
+}
+
+// Query returns a query builder for Approval.
+func (c *ApprovalClient) Query() *ApprovalQuery {
+	return &ApprovalQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeApproval},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Approval entity by its id.
+func (c *ApprovalClient) Get(ctx context.Context, id uuid.UUID) (*Approval, error) {
+	return c.Query().Where(approval.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *ApprovalClient) GetX(ctx context.Context, id uuid.UUID) *Approval {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *ApprovalClient) Hooks() []Hook {
+	hooks := c.hooks.Approval
+	return append(hooks[:len(hooks):len(hooks)], approval.Hooks[:]...)
+}
+
+// Interceptors returns the client interceptors.
+func (c *ApprovalClient) Interceptors() []Interceptor {
+	return c.inters.Approval
+}
+
+func (c *ApprovalClient) mutate(ctx context.Context, m *ApprovalMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&ApprovalCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&ApprovalUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&ApprovalUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&ApprovalDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Approval mutation op: %q", m.Op())
 	}
 }
 
@@ -4138,6 +4288,140 @@ func (c *ToolConnectionClient) mutate(ctx context.Context, m *ToolConnectionMuta
 	}
 }
 
+// ToolGrantClient is a client for the ToolGrant schema.
+type ToolGrantClient struct {
+	config
+}
+
+// NewToolGrantClient returns a client for the ToolGrant from the given config.
+func NewToolGrantClient(c config) *ToolGrantClient {
+	return &ToolGrantClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `toolgrant.Hooks(f(g(h())))`.
+func (c *ToolGrantClient) Use(hooks ...Hook) {
+	c.hooks.ToolGrant = append(c.hooks.ToolGrant, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `toolgrant.Intercept(f(g(h())))`.
+func (c *ToolGrantClient) Intercept(interceptors ...Interceptor) {
+	c.inters.ToolGrant = append(c.inters.ToolGrant, interceptors...)
+}
+
+// Create returns a builder for creating a ToolGrant entity.
+func (c *ToolGrantClient) Create() *ToolGrantCreate {
+	mutation := newToolGrantMutation(c.config, OpCreate)
+	return &ToolGrantCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of ToolGrant entities.
+func (c *ToolGrantClient) CreateBulk(builders ...*ToolGrantCreate) *ToolGrantCreateBulk {
+	return &ToolGrantCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *ToolGrantClient) MapCreateBulk(slice any, setFunc func(*ToolGrantCreate, int)) *ToolGrantCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &ToolGrantCreateBulk{err: fmt.Errorf("calling to ToolGrantClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*ToolGrantCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &ToolGrantCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for ToolGrant.
+func (c *ToolGrantClient) Update() *ToolGrantUpdate {
+	mutation := newToolGrantMutation(c.config, OpUpdate)
+	return &ToolGrantUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *ToolGrantClient) UpdateOne(_m *ToolGrant) *ToolGrantUpdateOne {
+	mutation := newToolGrantMutation(c.config, OpUpdateOne, withToolGrant(_m))
+	return &ToolGrantUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *ToolGrantClient) UpdateOneID(id uuid.UUID) *ToolGrantUpdateOne {
+	mutation := newToolGrantMutation(c.config, OpUpdateOne, withToolGrantID(id))
+	return &ToolGrantUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for ToolGrant.
+func (c *ToolGrantClient) Delete() *ToolGrantDelete {
+	mutation := newToolGrantMutation(c.config, OpDelete)
+	return &ToolGrantDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *ToolGrantClient) DeleteOne(_m *ToolGrant) *ToolGrantDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *ToolGrantClient) DeleteOneID(id uuid.UUID) *ToolGrantDeleteOne {
+	builder := c.Delete().Where(toolgrant.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &ToolGrantDeleteOne{builder}
+}
+
+// Query returns a query builder for ToolGrant.
+func (c *ToolGrantClient) Query() *ToolGrantQuery {
+	return &ToolGrantQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeToolGrant},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a ToolGrant entity by its id.
+func (c *ToolGrantClient) Get(ctx context.Context, id uuid.UUID) (*ToolGrant, error) {
+	return c.Query().Where(toolgrant.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *ToolGrantClient) GetX(ctx context.Context, id uuid.UUID) *ToolGrant {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *ToolGrantClient) Hooks() []Hook {
+	hooks := c.hooks.ToolGrant
+	return append(hooks[:len(hooks):len(hooks)], toolgrant.Hooks[:]...)
+}
+
+// Interceptors returns the client interceptors.
+func (c *ToolGrantClient) Interceptors() []Interceptor {
+	return c.inters.ToolGrant
+}
+
+func (c *ToolGrantClient) mutate(ctx context.Context, m *ToolGrantMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&ToolGrantCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&ToolGrantUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&ToolGrantUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&ToolGrantDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown ToolGrant mutation op: %q", m.Op())
+	}
+}
+
 // ToolIntegrationClient is a client for the ToolIntegration schema.
 type ToolIntegrationClient struct {
 	config
@@ -4623,18 +4907,18 @@ func (c *WorkspaceClient) mutate(ctx context.Context, m *WorkspaceMutation) (Val
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		APIKey, Agent, AgentMemory, AgentRun, AgentTemplate, AuditEntry, Collection,
-		Connector, Conversation, Document, Feedback, InboundEvent, InboundIntegration,
-		IntegrationTool, Invitation, Membership, Message, OAuthGrant, PlanItem,
-		Session, SourceFile, SyncItem, SyncJob, ToolConnection, ToolIntegration, User,
-		Workspace []ent.Hook
+		APIKey, Agent, AgentMemory, AgentRun, AgentTemplate, Approval, AuditEntry,
+		Collection, Connector, Conversation, Document, Feedback, InboundEvent,
+		InboundIntegration, IntegrationTool, Invitation, Membership, Message,
+		OAuthGrant, PlanItem, Session, SourceFile, SyncItem, SyncJob, ToolConnection,
+		ToolGrant, ToolIntegration, User, Workspace []ent.Hook
 	}
 	inters struct {
-		APIKey, Agent, AgentMemory, AgentRun, AgentTemplate, AuditEntry, Collection,
-		Connector, Conversation, Document, Feedback, InboundEvent, InboundIntegration,
-		IntegrationTool, Invitation, Membership, Message, OAuthGrant, PlanItem,
-		Session, SourceFile, SyncItem, SyncJob, ToolConnection, ToolIntegration, User,
-		Workspace []ent.Interceptor
+		APIKey, Agent, AgentMemory, AgentRun, AgentTemplate, Approval, AuditEntry,
+		Collection, Connector, Conversation, Document, Feedback, InboundEvent,
+		InboundIntegration, IntegrationTool, Invitation, Membership, Message,
+		OAuthGrant, PlanItem, Session, SourceFile, SyncItem, SyncJob, ToolConnection,
+		ToolGrant, ToolIntegration, User, Workspace []ent.Interceptor
 	}
 )
 

@@ -17,6 +17,7 @@ import (
 	"github.com/magpie-search/magpie/ent/agentrun"
 	"github.com/magpie-search/magpie/ent/agenttemplate"
 	"github.com/magpie-search/magpie/ent/apikey"
+	"github.com/magpie-search/magpie/ent/approval"
 	"github.com/magpie-search/magpie/ent/auditentry"
 	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/ent/connector"
@@ -36,6 +37,7 @@ import (
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/ent/toolconnection"
+	"github.com/magpie-search/magpie/ent/toolgrant"
 	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/ent/workspace"
@@ -104,6 +106,7 @@ func checkColumn(t, c string) error {
 			agentmemory.Table:        agentmemory.ValidColumn,
 			agentrun.Table:           agentrun.ValidColumn,
 			agenttemplate.Table:      agenttemplate.ValidColumn,
+			approval.Table:           approval.ValidColumn,
 			auditentry.Table:         auditentry.ValidColumn,
 			collection.Table:         collection.ValidColumn,
 			connector.Table:          connector.ValidColumn,
@@ -123,6 +126,7 @@ func checkColumn(t, c string) error {
 			syncitem.Table:           syncitem.ValidColumn,
 			syncjob.Table:            syncjob.ValidColumn,
 			toolconnection.Table:     toolconnection.ValidColumn,
+			toolgrant.Table:          toolgrant.ValidColumn,
 			toolintegration.Table:    toolintegration.ValidColumn,
 			user.Table:               user.ValidColumn,
 			workspace.Table:          workspace.ValidColumn,

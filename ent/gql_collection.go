@@ -15,6 +15,7 @@ import (
 	"github.com/magpie-search/magpie/ent/agentmemory"
 	"github.com/magpie-search/magpie/ent/agentrun"
 	"github.com/magpie-search/magpie/ent/apikey"
+	"github.com/magpie-search/magpie/ent/approval"
 	"github.com/magpie-search/magpie/ent/auditentry"
 	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/ent/connector"
@@ -32,6 +33,7 @@ import (
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/ent/toolconnection"
+	"github.com/magpie-search/magpie/ent/toolgrant"
 	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/ent/workspace"
@@ -685,6 +687,243 @@ func newAgentRunPaginateArgs(rv map[string]any) *agentrunPaginateArgs {
 				}
 			}
 			args.opts = append(args.opts, WithAgentRunOrder(orders))
+		}
+	}
+	return args
+}
+
+// CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
+func (_q *ApprovalQuery) CollectFields(ctx context.Context, satisfies ...string) (*ApprovalQuery, error) {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return _q, nil
+	}
+	if err := _q.collectField(ctx, false, graphql.GetOperationContext(ctx), fc.Field, nil, satisfies...); err != nil {
+		return nil, err
+	}
+	return _q, nil
+}
+
+func (_q *ApprovalQuery) collectField(ctx context.Context, oneNode bool, opCtx *graphql.OperationContext, collected graphql.CollectedField, path []string, satisfies ...string) error {
+	path = append([]string(nil), path...)
+	var (
+		unknownSeen    bool
+		fieldSeen      = make(map[string]struct{}, len(approval.Columns))
+		selectedFields = []string{approval.FieldID}
+	)
+	for _, field := range graphql.CollectFields(opCtx, collected.Selections, satisfies) {
+		switch field.Name {
+		case "createdAt":
+			if _, ok := fieldSeen[approval.FieldCreatedAt]; !ok {
+				selectedFields = append(selectedFields, approval.FieldCreatedAt)
+				fieldSeen[approval.FieldCreatedAt] = struct{}{}
+			}
+		case "updatedAt":
+			if _, ok := fieldSeen[approval.FieldUpdatedAt]; !ok {
+				selectedFields = append(selectedFields, approval.FieldUpdatedAt)
+				fieldSeen[approval.FieldUpdatedAt] = struct{}{}
+			}
+		case "runID":
+			if _, ok := fieldSeen[approval.FieldRunID]; !ok {
+				selectedFields = append(selectedFields, approval.FieldRunID)
+				fieldSeen[approval.FieldRunID] = struct{}{}
+			}
+		case "agentID":
+			if _, ok := fieldSeen[approval.FieldAgentID]; !ok {
+				selectedFields = append(selectedFields, approval.FieldAgentID)
+				fieldSeen[approval.FieldAgentID] = struct{}{}
+			}
+		case "callID":
+			if _, ok := fieldSeen[approval.FieldCallID]; !ok {
+				selectedFields = append(selectedFields, approval.FieldCallID)
+				fieldSeen[approval.FieldCallID] = struct{}{}
+			}
+		case "tool":
+			if _, ok := fieldSeen[approval.FieldTool]; !ok {
+				selectedFields = append(selectedFields, approval.FieldTool)
+				fieldSeen[approval.FieldTool] = struct{}{}
+			}
+		case "toolTitle":
+			if _, ok := fieldSeen[approval.FieldToolTitle]; !ok {
+				selectedFields = append(selectedFields, approval.FieldToolTitle)
+				fieldSeen[approval.FieldToolTitle] = struct{}{}
+			}
+		case "integrationID":
+			if _, ok := fieldSeen[approval.FieldIntegrationID]; !ok {
+				selectedFields = append(selectedFields, approval.FieldIntegrationID)
+				fieldSeen[approval.FieldIntegrationID] = struct{}{}
+			}
+		case "kind":
+			if _, ok := fieldSeen[approval.FieldKind]; !ok {
+				selectedFields = append(selectedFields, approval.FieldKind)
+				fieldSeen[approval.FieldKind] = struct{}{}
+			}
+		case "risk":
+			if _, ok := fieldSeen[approval.FieldRisk]; !ok {
+				selectedFields = append(selectedFields, approval.FieldRisk)
+				fieldSeen[approval.FieldRisk] = struct{}{}
+			}
+		case "title":
+			if _, ok := fieldSeen[approval.FieldTitle]; !ok {
+				selectedFields = append(selectedFields, approval.FieldTitle)
+				fieldSeen[approval.FieldTitle] = struct{}{}
+			}
+		case "preview":
+			if _, ok := fieldSeen[approval.FieldPreview]; !ok {
+				selectedFields = append(selectedFields, approval.FieldPreview)
+				fieldSeen[approval.FieldPreview] = struct{}{}
+			}
+		case "reason":
+			if _, ok := fieldSeen[approval.FieldReason]; !ok {
+				selectedFields = append(selectedFields, approval.FieldReason)
+				fieldSeen[approval.FieldReason] = struct{}{}
+			}
+		case "arguments":
+			if _, ok := fieldSeen[approval.FieldArguments]; !ok {
+				selectedFields = append(selectedFields, approval.FieldArguments)
+				fieldSeen[approval.FieldArguments] = struct{}{}
+			}
+		case "argumentsHash":
+			if _, ok := fieldSeen[approval.FieldArgumentsHash]; !ok {
+				selectedFields = append(selectedFields, approval.FieldArgumentsHash)
+				fieldSeen[approval.FieldArgumentsHash] = struct{}{}
+			}
+		case "options":
+			if _, ok := fieldSeen[approval.FieldOptions]; !ok {
+				selectedFields = append(selectedFields, approval.FieldOptions)
+				fieldSeen[approval.FieldOptions] = struct{}{}
+			}
+		case "status":
+			if _, ok := fieldSeen[approval.FieldStatus]; !ok {
+				selectedFields = append(selectedFields, approval.FieldStatus)
+				fieldSeen[approval.FieldStatus] = struct{}{}
+			}
+		case "comment":
+			if _, ok := fieldSeen[approval.FieldComment]; !ok {
+				selectedFields = append(selectedFields, approval.FieldComment)
+				fieldSeen[approval.FieldComment] = struct{}{}
+			}
+		case "editedArguments":
+			if _, ok := fieldSeen[approval.FieldEditedArguments]; !ok {
+				selectedFields = append(selectedFields, approval.FieldEditedArguments)
+				fieldSeen[approval.FieldEditedArguments] = struct{}{}
+			}
+		case "answer":
+			if _, ok := fieldSeen[approval.FieldAnswer]; !ok {
+				selectedFields = append(selectedFields, approval.FieldAnswer)
+				fieldSeen[approval.FieldAnswer] = struct{}{}
+			}
+		case "requestedAt":
+			if _, ok := fieldSeen[approval.FieldRequestedAt]; !ok {
+				selectedFields = append(selectedFields, approval.FieldRequestedAt)
+				fieldSeen[approval.FieldRequestedAt] = struct{}{}
+			}
+		case "expiresAt":
+			if _, ok := fieldSeen[approval.FieldExpiresAt]; !ok {
+				selectedFields = append(selectedFields, approval.FieldExpiresAt)
+				fieldSeen[approval.FieldExpiresAt] = struct{}{}
+			}
+		case "decidedAt":
+			if _, ok := fieldSeen[approval.FieldDecidedAt]; !ok {
+				selectedFields = append(selectedFields, approval.FieldDecidedAt)
+				fieldSeen[approval.FieldDecidedAt] = struct{}{}
+			}
+		case "decidedBy":
+			if _, ok := fieldSeen[approval.FieldDecidedBy]; !ok {
+				selectedFields = append(selectedFields, approval.FieldDecidedBy)
+				fieldSeen[approval.FieldDecidedBy] = struct{}{}
+			}
+		case "decidedVia":
+			if _, ok := fieldSeen[approval.FieldDecidedVia]; !ok {
+				selectedFields = append(selectedFields, approval.FieldDecidedVia)
+				fieldSeen[approval.FieldDecidedVia] = struct{}{}
+			}
+		case "approverIds":
+			if _, ok := fieldSeen[approval.FieldApproverIds]; !ok {
+				selectedFields = append(selectedFields, approval.FieldApproverIds)
+				fieldSeen[approval.FieldApproverIds] = struct{}{}
+			}
+		case "selfApproval":
+			if _, ok := fieldSeen[approval.FieldSelfApproval]; !ok {
+				selectedFields = append(selectedFields, approval.FieldSelfApproval)
+				fieldSeen[approval.FieldSelfApproval] = struct{}{}
+			}
+		case "slackChannel":
+			if _, ok := fieldSeen[approval.FieldSlackChannel]; !ok {
+				selectedFields = append(selectedFields, approval.FieldSlackChannel)
+				fieldSeen[approval.FieldSlackChannel] = struct{}{}
+			}
+		case "slackError":
+			if _, ok := fieldSeen[approval.FieldSlackError]; !ok {
+				selectedFields = append(selectedFields, approval.FieldSlackError)
+				fieldSeen[approval.FieldSlackError] = struct{}{}
+			}
+		case "notifiedAt":
+			if _, ok := fieldSeen[approval.FieldNotifiedAt]; !ok {
+				selectedFields = append(selectedFields, approval.FieldNotifiedAt)
+				fieldSeen[approval.FieldNotifiedAt] = struct{}{}
+			}
+		case "id":
+		case "__typename":
+		default:
+			unknownSeen = true
+		}
+	}
+	if !unknownSeen {
+		_q.Select(selectedFields...)
+	}
+	return nil
+}
+
+type approvalPaginateArgs struct {
+	first, last   *int
+	after, before *Cursor
+	opts          []ApprovalPaginateOption
+}
+
+func newApprovalPaginateArgs(rv map[string]any) *approvalPaginateArgs {
+	args := &approvalPaginateArgs{}
+	if rv == nil {
+		return args
+	}
+	if v := rv[firstField]; v != nil {
+		args.first = v.(*int)
+	}
+	if v := rv[lastField]; v != nil {
+		args.last = v.(*int)
+	}
+	if v := rv[afterField]; v != nil {
+		args.after = v.(*Cursor)
+	}
+	if v := rv[beforeField]; v != nil {
+		args.before = v.(*Cursor)
+	}
+	if v, ok := rv[orderByField]; ok {
+		switch v := v.(type) {
+		case []*ApprovalOrder:
+			args.opts = append(args.opts, WithApprovalOrder(v))
+		case []any:
+			var orders []*ApprovalOrder
+			for i := range v {
+				mv, ok := v[i].(map[string]any)
+				if !ok {
+					continue
+				}
+				var (
+					err1, err2 error
+					order      = &ApprovalOrder{Field: &ApprovalOrderField{}, Direction: entgql.OrderDirectionAsc}
+				)
+				if d, ok := mv[directionField]; ok {
+					err1 = order.Direction.UnmarshalGQL(d)
+				}
+				if f, ok := mv[fieldField]; ok {
+					err2 = order.Field.UnmarshalGQL(f)
+				}
+				if err1 == nil && err2 == nil {
+					orders = append(orders, order)
+				}
+			}
+			args.opts = append(args.opts, WithApprovalOrder(orders))
 		}
 	}
 	return args
@@ -3866,6 +4105,153 @@ func newToolConnectionPaginateArgs(rv map[string]any) *toolconnectionPaginateArg
 			if v != nil {
 				args.opts = append(args.opts, WithToolConnectionOrder(v))
 			}
+		}
+	}
+	return args
+}
+
+// CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
+func (_q *ToolGrantQuery) CollectFields(ctx context.Context, satisfies ...string) (*ToolGrantQuery, error) {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return _q, nil
+	}
+	if err := _q.collectField(ctx, false, graphql.GetOperationContext(ctx), fc.Field, nil, satisfies...); err != nil {
+		return nil, err
+	}
+	return _q, nil
+}
+
+func (_q *ToolGrantQuery) collectField(ctx context.Context, oneNode bool, opCtx *graphql.OperationContext, collected graphql.CollectedField, path []string, satisfies ...string) error {
+	path = append([]string(nil), path...)
+	var (
+		unknownSeen    bool
+		fieldSeen      = make(map[string]struct{}, len(toolgrant.Columns))
+		selectedFields = []string{toolgrant.FieldID}
+	)
+	for _, field := range graphql.CollectFields(opCtx, collected.Selections, satisfies) {
+		switch field.Name {
+		case "createdAt":
+			if _, ok := fieldSeen[toolgrant.FieldCreatedAt]; !ok {
+				selectedFields = append(selectedFields, toolgrant.FieldCreatedAt)
+				fieldSeen[toolgrant.FieldCreatedAt] = struct{}{}
+			}
+		case "updatedAt":
+			if _, ok := fieldSeen[toolgrant.FieldUpdatedAt]; !ok {
+				selectedFields = append(selectedFields, toolgrant.FieldUpdatedAt)
+				fieldSeen[toolgrant.FieldUpdatedAt] = struct{}{}
+			}
+		case "agentID":
+			if _, ok := fieldSeen[toolgrant.FieldAgentID]; !ok {
+				selectedFields = append(selectedFields, toolgrant.FieldAgentID)
+				fieldSeen[toolgrant.FieldAgentID] = struct{}{}
+			}
+		case "tool":
+			if _, ok := fieldSeen[toolgrant.FieldTool]; !ok {
+				selectedFields = append(selectedFields, toolgrant.FieldTool)
+				fieldSeen[toolgrant.FieldTool] = struct{}{}
+			}
+		case "scope":
+			if _, ok := fieldSeen[toolgrant.FieldScope]; !ok {
+				selectedFields = append(selectedFields, toolgrant.FieldScope)
+				fieldSeen[toolgrant.FieldScope] = struct{}{}
+			}
+		case "runID":
+			if _, ok := fieldSeen[toolgrant.FieldRunID]; !ok {
+				selectedFields = append(selectedFields, toolgrant.FieldRunID)
+				fieldSeen[toolgrant.FieldRunID] = struct{}{}
+			}
+		case "conversationID":
+			if _, ok := fieldSeen[toolgrant.FieldConversationID]; !ok {
+				selectedFields = append(selectedFields, toolgrant.FieldConversationID)
+				fieldSeen[toolgrant.FieldConversationID] = struct{}{}
+			}
+		case "personID":
+			if _, ok := fieldSeen[toolgrant.FieldPersonID]; !ok {
+				selectedFields = append(selectedFields, toolgrant.FieldPersonID)
+				fieldSeen[toolgrant.FieldPersonID] = struct{}{}
+			}
+		case "approvalID":
+			if _, ok := fieldSeen[toolgrant.FieldApprovalID]; !ok {
+				selectedFields = append(selectedFields, toolgrant.FieldApprovalID)
+				fieldSeen[toolgrant.FieldApprovalID] = struct{}{}
+			}
+		case "createdBy":
+			if _, ok := fieldSeen[toolgrant.FieldCreatedBy]; !ok {
+				selectedFields = append(selectedFields, toolgrant.FieldCreatedBy)
+				fieldSeen[toolgrant.FieldCreatedBy] = struct{}{}
+			}
+		case "revokedAt":
+			if _, ok := fieldSeen[toolgrant.FieldRevokedAt]; !ok {
+				selectedFields = append(selectedFields, toolgrant.FieldRevokedAt)
+				fieldSeen[toolgrant.FieldRevokedAt] = struct{}{}
+			}
+		case "revokedBy":
+			if _, ok := fieldSeen[toolgrant.FieldRevokedBy]; !ok {
+				selectedFields = append(selectedFields, toolgrant.FieldRevokedBy)
+				fieldSeen[toolgrant.FieldRevokedBy] = struct{}{}
+			}
+		case "id":
+		case "__typename":
+		default:
+			unknownSeen = true
+		}
+	}
+	if !unknownSeen {
+		_q.Select(selectedFields...)
+	}
+	return nil
+}
+
+type toolgrantPaginateArgs struct {
+	first, last   *int
+	after, before *Cursor
+	opts          []ToolGrantPaginateOption
+}
+
+func newToolGrantPaginateArgs(rv map[string]any) *toolgrantPaginateArgs {
+	args := &toolgrantPaginateArgs{}
+	if rv == nil {
+		return args
+	}
+	if v := rv[firstField]; v != nil {
+		args.first = v.(*int)
+	}
+	if v := rv[lastField]; v != nil {
+		args.last = v.(*int)
+	}
+	if v := rv[afterField]; v != nil {
+		args.after = v.(*Cursor)
+	}
+	if v := rv[beforeField]; v != nil {
+		args.before = v.(*Cursor)
+	}
+	if v, ok := rv[orderByField]; ok {
+		switch v := v.(type) {
+		case []*ToolGrantOrder:
+			args.opts = append(args.opts, WithToolGrantOrder(v))
+		case []any:
+			var orders []*ToolGrantOrder
+			for i := range v {
+				mv, ok := v[i].(map[string]any)
+				if !ok {
+					continue
+				}
+				var (
+					err1, err2 error
+					order      = &ToolGrantOrder{Field: &ToolGrantOrderField{}, Direction: entgql.OrderDirectionAsc}
+				)
+				if d, ok := mv[directionField]; ok {
+					err1 = order.Direction.UnmarshalGQL(d)
+				}
+				if f, ok := mv[fieldField]; ok {
+					err2 = order.Field.UnmarshalGQL(f)
+				}
+				if err1 == nil && err2 == nil {
+					orders = append(orders, order)
+				}
+			}
+			args.opts = append(args.opts, WithToolGrantOrder(orders))
 		}
 	}
 	return args

@@ -14,6 +14,7 @@ import (
 	"github.com/magpie-search/magpie/ent/agentmemory"
 	"github.com/magpie-search/magpie/ent/agentrun"
 	"github.com/magpie-search/magpie/ent/apikey"
+	"github.com/magpie-search/magpie/ent/approval"
 	"github.com/magpie-search/magpie/ent/auditentry"
 	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/ent/connector"
@@ -31,6 +32,7 @@ import (
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/ent/toolconnection"
+	"github.com/magpie-search/magpie/ent/toolgrant"
 	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/ent/workspace"
@@ -60,6 +62,11 @@ var agentrunImplementors = []string{"AgentRun", "Node"}
 
 // IsNode implements the Node interface check for GQLGen.
 func (*AgentRun) IsNode() {}
+
+var approvalImplementors = []string{"Approval", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*Approval) IsNode() {}
 
 var auditentryImplementors = []string{"AuditEntry", "Node"}
 
@@ -145,6 +152,11 @@ var toolconnectionImplementors = []string{"ToolConnection", "Node"}
 
 // IsNode implements the Node interface check for GQLGen.
 func (*ToolConnection) IsNode() {}
+
+var toolgrantImplementors = []string{"ToolGrant", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*ToolGrant) IsNode() {}
 
 var toolintegrationImplementors = []string{"ToolIntegration", "Node"}
 
@@ -251,6 +263,15 @@ func (c *Client) noder(ctx context.Context, table string, id uuid.UUID) (Noder, 
 			Where(agentrun.ID(id))
 		if fc := graphql.GetFieldContext(ctx); fc != nil {
 			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, agentrunImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
+	case approval.Table:
+		query := c.Approval.Query().
+			Where(approval.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, approvalImplementors...); err != nil {
 				return nil, err
 			}
 		}
@@ -408,6 +429,15 @@ func (c *Client) noder(ctx context.Context, table string, id uuid.UUID) (Noder, 
 			}
 		}
 		return query.Only(ctx)
+	case toolgrant.Table:
+		query := c.ToolGrant.Query().
+			Where(toolgrant.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, toolgrantImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
 	case toolintegration.Table:
 		query := c.ToolIntegration.Query().
 			Where(toolintegration.ID(id))
@@ -560,6 +590,22 @@ func (c *Client) noders(ctx context.Context, table string, ids []uuid.UUID) ([]N
 		query := c.AgentRun.Query().
 			Where(agentrun.IDIn(ids...))
 		query, err := query.CollectFields(ctx, agentrunImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
+	case approval.Table:
+		query := c.Approval.Query().
+			Where(approval.IDIn(ids...))
+		query, err := query.CollectFields(ctx, approvalImplementors...)
 		if err != nil {
 			return nil, err
 		}
@@ -832,6 +878,22 @@ func (c *Client) noders(ctx context.Context, table string, ids []uuid.UUID) ([]N
 		query := c.ToolConnection.Query().
 			Where(toolconnection.IDIn(ids...))
 		query, err := query.CollectFields(ctx, toolconnectionImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
+	case toolgrant.Table:
+		query := c.ToolGrant.Query().
+			Where(toolgrant.IDIn(ids...))
+		query, err := query.CollectFields(ctx, toolgrantImplementors...)
 		if err != nil {
 			return nil, err
 		}

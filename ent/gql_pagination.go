@@ -19,6 +19,7 @@ import (
 	"github.com/magpie-search/magpie/ent/agentmemory"
 	"github.com/magpie-search/magpie/ent/agentrun"
 	"github.com/magpie-search/magpie/ent/apikey"
+	"github.com/magpie-search/magpie/ent/approval"
 	"github.com/magpie-search/magpie/ent/auditentry"
 	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/ent/connector"
@@ -36,6 +37,7 @@ import (
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/ent/toolconnection"
+	"github.com/magpie-search/magpie/ent/toolgrant"
 	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/ent/workspace"
@@ -1535,6 +1537,356 @@ func (_m *AgentRun) ToEdge(order *AgentRunOrder) *AgentRunEdge {
 		order = DefaultAgentRunOrder
 	}
 	return &AgentRunEdge{
+		Node:   _m,
+		Cursor: order.Field.toCursor(_m),
+	}
+}
+
+// ApprovalEdge is the edge representation of Approval.
+type ApprovalEdge struct {
+	Node   *Approval `json:"node"`
+	Cursor Cursor    `json:"cursor"`
+}
+
+// ApprovalConnection is the connection containing edges to Approval.
+type ApprovalConnection struct {
+	Edges      []*ApprovalEdge `json:"edges"`
+	PageInfo   PageInfo        `json:"pageInfo"`
+	TotalCount int             `json:"totalCount"`
+}
+
+func (c *ApprovalConnection) build(nodes []*Approval, pager *approvalPager, after *Cursor, first *int, before *Cursor, last *int) {
+	c.PageInfo.HasNextPage = before != nil
+	c.PageInfo.HasPreviousPage = after != nil
+	if first != nil && *first+1 == len(nodes) {
+		c.PageInfo.HasNextPage = true
+		nodes = nodes[:len(nodes)-1]
+	} else if last != nil && *last+1 == len(nodes) {
+		c.PageInfo.HasPreviousPage = true
+		nodes = nodes[:len(nodes)-1]
+	}
+	var nodeAt func(int) *Approval
+	if last != nil {
+		n := len(nodes) - 1
+		nodeAt = func(i int) *Approval {
+			return nodes[n-i]
+		}
+	} else {
+		nodeAt = func(i int) *Approval {
+			return nodes[i]
+		}
+	}
+	c.Edges = make([]*ApprovalEdge, len(nodes))
+	for i := range nodes {
+		node := nodeAt(i)
+		c.Edges[i] = &ApprovalEdge{
+			Node:   node,
+			Cursor: pager.toCursor(node),
+		}
+	}
+	if l := len(c.Edges); l > 0 {
+		c.PageInfo.StartCursor = &c.Edges[0].Cursor
+		c.PageInfo.EndCursor = &c.Edges[l-1].Cursor
+	}
+	if c.TotalCount == 0 {
+		c.TotalCount = len(nodes)
+	}
+}
+
+// ApprovalPaginateOption enables pagination customization.
+type ApprovalPaginateOption func(*approvalPager) error
+
+// WithApprovalOrder configures pagination ordering.
+func WithApprovalOrder(order []*ApprovalOrder) ApprovalPaginateOption {
+	return func(pager *approvalPager) error {
+		for _, o := range order {
+			if err := o.Direction.Validate(); err != nil {
+				return err
+			}
+		}
+		pager.order = append(pager.order, order...)
+		return nil
+	}
+}
+
+// WithApprovalFilter configures pagination filter.
+func WithApprovalFilter(filter func(*ApprovalQuery) (*ApprovalQuery, error)) ApprovalPaginateOption {
+	return func(pager *approvalPager) error {
+		if filter == nil {
+			return errors.New("ApprovalQuery filter cannot be nil")
+		}
+		pager.filter = filter
+		return nil
+	}
+}
+
+type approvalPager struct {
+	reverse bool
+	order   []*ApprovalOrder
+	filter  func(*ApprovalQuery) (*ApprovalQuery, error)
+}
+
+func newApprovalPager(opts []ApprovalPaginateOption, reverse bool) (*approvalPager, error) {
+	pager := &approvalPager{reverse: reverse}
+	for _, opt := range opts {
+		if err := opt(pager); err != nil {
+			return nil, err
+		}
+	}
+	for i, o := range pager.order {
+		if i > 0 && o.Field == pager.order[i-1].Field {
+			return nil, fmt.Errorf("duplicate order direction %q", o.Direction)
+		}
+	}
+	return pager, nil
+}
+
+func (p *approvalPager) applyFilter(query *ApprovalQuery) (*ApprovalQuery, error) {
+	if p.filter != nil {
+		return p.filter(query)
+	}
+	return query, nil
+}
+
+func (p *approvalPager) toCursor(_m *Approval) Cursor {
+	cs_ := make([]any, 0, len(p.order))
+	for _, o_ := range p.order {
+		cs_ = append(cs_, o_.Field.toCursor(_m).Value)
+	}
+	return Cursor{ID: _m.ID, Value: cs_}
+}
+
+func (p *approvalPager) applyCursors(query *ApprovalQuery, after, before *Cursor) (*ApprovalQuery, error) {
+	idDirection := entgql.OrderDirectionAsc
+	if p.reverse {
+		idDirection = entgql.OrderDirectionDesc
+	}
+	fields, directions := make([]string, 0, len(p.order)), make([]OrderDirection, 0, len(p.order))
+	for _, o := range p.order {
+		fields = append(fields, o.Field.column)
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		directions = append(directions, direction)
+	}
+	predicates, err := entgql.MultiCursorsPredicate(after, before, &entgql.MultiCursorsOptions{
+		FieldID:     DefaultApprovalOrder.Field.column,
+		DirectionID: idDirection,
+		Fields:      fields,
+		Directions:  directions,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, predicate := range predicates {
+		query = query.Where(predicate)
+	}
+	return query, nil
+}
+
+func (p *approvalPager) applyOrder(query *ApprovalQuery) *ApprovalQuery {
+	var defaultOrdered bool
+	for _, o := range p.order {
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(o.Field.toTerm(direction.OrderTermOption()))
+		if o.Field.column == DefaultApprovalOrder.Field.column {
+			defaultOrdered = true
+		}
+		if len(query.ctx.Fields) > 0 {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	if !defaultOrdered {
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(DefaultApprovalOrder.Field.toTerm(direction.OrderTermOption()))
+	}
+	return query
+}
+
+func (p *approvalPager) orderExpr(query *ApprovalQuery) sql.Querier {
+	if len(query.ctx.Fields) > 0 {
+		for _, o := range p.order {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	return sql.ExprFunc(func(b *sql.Builder) {
+		for _, o := range p.order {
+			direction := o.Direction
+			if p.reverse {
+				direction = direction.Reverse()
+			}
+			b.Ident(o.Field.column).Pad().WriteString(string(direction))
+			b.Comma()
+		}
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		b.Ident(DefaultApprovalOrder.Field.column).Pad().WriteString(string(direction))
+	})
+}
+
+// Paginate executes the query and returns a relay based cursor connection to Approval.
+func (_m *ApprovalQuery) Paginate(
+	ctx context.Context, after *Cursor, first *int,
+	before *Cursor, last *int, opts ...ApprovalPaginateOption,
+) (*ApprovalConnection, error) {
+	if err := validateFirstLast(first, last); err != nil {
+		return nil, err
+	}
+	pager, err := newApprovalPager(opts, last != nil)
+	if err != nil {
+		return nil, err
+	}
+	if _m, err = pager.applyFilter(_m); err != nil {
+		return nil, err
+	}
+	conn := &ApprovalConnection{Edges: []*ApprovalEdge{}}
+	ignoredEdges := !hasCollectedField(ctx, edgesField)
+	if hasCollectedField(ctx, totalCountField) || hasCollectedField(ctx, pageInfoField) {
+		hasPagination := after != nil || first != nil || before != nil || last != nil
+		if hasPagination || ignoredEdges {
+			c := _m.Clone()
+			c.ctx.Fields = nil
+			if conn.TotalCount, err = c.Count(ctx); err != nil {
+				return nil, err
+			}
+			conn.PageInfo.HasNextPage = first != nil && conn.TotalCount > 0
+			conn.PageInfo.HasPreviousPage = last != nil && conn.TotalCount > 0
+		}
+	}
+	if ignoredEdges || (first != nil && *first == 0) || (last != nil && *last == 0) {
+		return conn, nil
+	}
+	if _m, err = pager.applyCursors(_m, after, before); err != nil {
+		return nil, err
+	}
+	limit := paginateLimit(first, last)
+	if limit != 0 {
+		_m.Limit(limit)
+	}
+	if field := collectedField(ctx, edgesField, nodeField); field != nil {
+		if err := _m.collectField(ctx, limit == 1, graphql.GetOperationContext(ctx), *field, []string{edgesField, nodeField}); err != nil {
+			return nil, err
+		}
+	}
+	_m = pager.applyOrder(_m)
+	nodes, err := _m.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.build(nodes, pager, after, first, before, last)
+	return conn, nil
+}
+
+var (
+	// ApprovalOrderFieldCreatedAt orders Approval by created_at.
+	ApprovalOrderFieldCreatedAt = &ApprovalOrderField{
+		Value: func(_m *Approval) (ent.Value, error) {
+			return _m.CreatedAt, nil
+		},
+		column: approval.FieldCreatedAt,
+		toTerm: approval.ByCreatedAt,
+		toCursor: func(_m *Approval) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.CreatedAt,
+			}
+		},
+	}
+	// ApprovalOrderFieldUpdatedAt orders Approval by updated_at.
+	ApprovalOrderFieldUpdatedAt = &ApprovalOrderField{
+		Value: func(_m *Approval) (ent.Value, error) {
+			return _m.UpdatedAt, nil
+		},
+		column: approval.FieldUpdatedAt,
+		toTerm: approval.ByUpdatedAt,
+		toCursor: func(_m *Approval) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.UpdatedAt,
+			}
+		},
+	}
+)
+
+// String implement fmt.Stringer interface.
+func (f ApprovalOrderField) String() string {
+	var str string
+	switch f.column {
+	case ApprovalOrderFieldCreatedAt.column:
+		str = "CREATED_AT"
+	case ApprovalOrderFieldUpdatedAt.column:
+		str = "UPDATED_AT"
+	}
+	return str
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (f ApprovalOrderField) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(f.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (f *ApprovalOrderField) UnmarshalGQL(v interface{}) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("ApprovalOrderField %T must be a string", v)
+	}
+	switch str {
+	case "CREATED_AT":
+		*f = *ApprovalOrderFieldCreatedAt
+	case "UPDATED_AT":
+		*f = *ApprovalOrderFieldUpdatedAt
+	default:
+		return fmt.Errorf("%s is not a valid ApprovalOrderField", str)
+	}
+	return nil
+}
+
+// ApprovalOrderField defines the ordering field of Approval.
+type ApprovalOrderField struct {
+	// Value extracts the ordering value from the given Approval.
+	Value    func(*Approval) (ent.Value, error)
+	column   string // field or computed.
+	toTerm   func(...sql.OrderTermOption) approval.OrderOption
+	toCursor func(*Approval) Cursor
+}
+
+// ApprovalOrder defines the ordering of Approval.
+type ApprovalOrder struct {
+	Direction OrderDirection      `json:"direction"`
+	Field     *ApprovalOrderField `json:"field"`
+}
+
+// DefaultApprovalOrder is the default ordering of Approval.
+var DefaultApprovalOrder = &ApprovalOrder{
+	Direction: entgql.OrderDirectionAsc,
+	Field: &ApprovalOrderField{
+		Value: func(_m *Approval) (ent.Value, error) {
+			return _m.ID, nil
+		},
+		column: approval.FieldID,
+		toTerm: approval.ByID,
+		toCursor: func(_m *Approval) Cursor {
+			return Cursor{ID: _m.ID}
+		},
+	},
+}
+
+// ToEdge converts Approval into ApprovalEdge.
+func (_m *Approval) ToEdge(order *ApprovalOrder) *ApprovalEdge {
+	if order == nil {
+		order = DefaultApprovalOrder
+	}
+	return &ApprovalEdge{
 		Node:   _m,
 		Cursor: order.Field.toCursor(_m),
 	}
@@ -7686,6 +8038,356 @@ func (_m *ToolConnection) ToEdge(order *ToolConnectionOrder) *ToolConnectionEdge
 		order = DefaultToolConnectionOrder
 	}
 	return &ToolConnectionEdge{
+		Node:   _m,
+		Cursor: order.Field.toCursor(_m),
+	}
+}
+
+// ToolGrantEdge is the edge representation of ToolGrant.
+type ToolGrantEdge struct {
+	Node   *ToolGrant `json:"node"`
+	Cursor Cursor     `json:"cursor"`
+}
+
+// ToolGrantConnection is the connection containing edges to ToolGrant.
+type ToolGrantConnection struct {
+	Edges      []*ToolGrantEdge `json:"edges"`
+	PageInfo   PageInfo         `json:"pageInfo"`
+	TotalCount int              `json:"totalCount"`
+}
+
+func (c *ToolGrantConnection) build(nodes []*ToolGrant, pager *toolgrantPager, after *Cursor, first *int, before *Cursor, last *int) {
+	c.PageInfo.HasNextPage = before != nil
+	c.PageInfo.HasPreviousPage = after != nil
+	if first != nil && *first+1 == len(nodes) {
+		c.PageInfo.HasNextPage = true
+		nodes = nodes[:len(nodes)-1]
+	} else if last != nil && *last+1 == len(nodes) {
+		c.PageInfo.HasPreviousPage = true
+		nodes = nodes[:len(nodes)-1]
+	}
+	var nodeAt func(int) *ToolGrant
+	if last != nil {
+		n := len(nodes) - 1
+		nodeAt = func(i int) *ToolGrant {
+			return nodes[n-i]
+		}
+	} else {
+		nodeAt = func(i int) *ToolGrant {
+			return nodes[i]
+		}
+	}
+	c.Edges = make([]*ToolGrantEdge, len(nodes))
+	for i := range nodes {
+		node := nodeAt(i)
+		c.Edges[i] = &ToolGrantEdge{
+			Node:   node,
+			Cursor: pager.toCursor(node),
+		}
+	}
+	if l := len(c.Edges); l > 0 {
+		c.PageInfo.StartCursor = &c.Edges[0].Cursor
+		c.PageInfo.EndCursor = &c.Edges[l-1].Cursor
+	}
+	if c.TotalCount == 0 {
+		c.TotalCount = len(nodes)
+	}
+}
+
+// ToolGrantPaginateOption enables pagination customization.
+type ToolGrantPaginateOption func(*toolgrantPager) error
+
+// WithToolGrantOrder configures pagination ordering.
+func WithToolGrantOrder(order []*ToolGrantOrder) ToolGrantPaginateOption {
+	return func(pager *toolgrantPager) error {
+		for _, o := range order {
+			if err := o.Direction.Validate(); err != nil {
+				return err
+			}
+		}
+		pager.order = append(pager.order, order...)
+		return nil
+	}
+}
+
+// WithToolGrantFilter configures pagination filter.
+func WithToolGrantFilter(filter func(*ToolGrantQuery) (*ToolGrantQuery, error)) ToolGrantPaginateOption {
+	return func(pager *toolgrantPager) error {
+		if filter == nil {
+			return errors.New("ToolGrantQuery filter cannot be nil")
+		}
+		pager.filter = filter
+		return nil
+	}
+}
+
+type toolgrantPager struct {
+	reverse bool
+	order   []*ToolGrantOrder
+	filter  func(*ToolGrantQuery) (*ToolGrantQuery, error)
+}
+
+func newToolGrantPager(opts []ToolGrantPaginateOption, reverse bool) (*toolgrantPager, error) {
+	pager := &toolgrantPager{reverse: reverse}
+	for _, opt := range opts {
+		if err := opt(pager); err != nil {
+			return nil, err
+		}
+	}
+	for i, o := range pager.order {
+		if i > 0 && o.Field == pager.order[i-1].Field {
+			return nil, fmt.Errorf("duplicate order direction %q", o.Direction)
+		}
+	}
+	return pager, nil
+}
+
+func (p *toolgrantPager) applyFilter(query *ToolGrantQuery) (*ToolGrantQuery, error) {
+	if p.filter != nil {
+		return p.filter(query)
+	}
+	return query, nil
+}
+
+func (p *toolgrantPager) toCursor(_m *ToolGrant) Cursor {
+	cs_ := make([]any, 0, len(p.order))
+	for _, o_ := range p.order {
+		cs_ = append(cs_, o_.Field.toCursor(_m).Value)
+	}
+	return Cursor{ID: _m.ID, Value: cs_}
+}
+
+func (p *toolgrantPager) applyCursors(query *ToolGrantQuery, after, before *Cursor) (*ToolGrantQuery, error) {
+	idDirection := entgql.OrderDirectionAsc
+	if p.reverse {
+		idDirection = entgql.OrderDirectionDesc
+	}
+	fields, directions := make([]string, 0, len(p.order)), make([]OrderDirection, 0, len(p.order))
+	for _, o := range p.order {
+		fields = append(fields, o.Field.column)
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		directions = append(directions, direction)
+	}
+	predicates, err := entgql.MultiCursorsPredicate(after, before, &entgql.MultiCursorsOptions{
+		FieldID:     DefaultToolGrantOrder.Field.column,
+		DirectionID: idDirection,
+		Fields:      fields,
+		Directions:  directions,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, predicate := range predicates {
+		query = query.Where(predicate)
+	}
+	return query, nil
+}
+
+func (p *toolgrantPager) applyOrder(query *ToolGrantQuery) *ToolGrantQuery {
+	var defaultOrdered bool
+	for _, o := range p.order {
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(o.Field.toTerm(direction.OrderTermOption()))
+		if o.Field.column == DefaultToolGrantOrder.Field.column {
+			defaultOrdered = true
+		}
+		if len(query.ctx.Fields) > 0 {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	if !defaultOrdered {
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(DefaultToolGrantOrder.Field.toTerm(direction.OrderTermOption()))
+	}
+	return query
+}
+
+func (p *toolgrantPager) orderExpr(query *ToolGrantQuery) sql.Querier {
+	if len(query.ctx.Fields) > 0 {
+		for _, o := range p.order {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	return sql.ExprFunc(func(b *sql.Builder) {
+		for _, o := range p.order {
+			direction := o.Direction
+			if p.reverse {
+				direction = direction.Reverse()
+			}
+			b.Ident(o.Field.column).Pad().WriteString(string(direction))
+			b.Comma()
+		}
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		b.Ident(DefaultToolGrantOrder.Field.column).Pad().WriteString(string(direction))
+	})
+}
+
+// Paginate executes the query and returns a relay based cursor connection to ToolGrant.
+func (_m *ToolGrantQuery) Paginate(
+	ctx context.Context, after *Cursor, first *int,
+	before *Cursor, last *int, opts ...ToolGrantPaginateOption,
+) (*ToolGrantConnection, error) {
+	if err := validateFirstLast(first, last); err != nil {
+		return nil, err
+	}
+	pager, err := newToolGrantPager(opts, last != nil)
+	if err != nil {
+		return nil, err
+	}
+	if _m, err = pager.applyFilter(_m); err != nil {
+		return nil, err
+	}
+	conn := &ToolGrantConnection{Edges: []*ToolGrantEdge{}}
+	ignoredEdges := !hasCollectedField(ctx, edgesField)
+	if hasCollectedField(ctx, totalCountField) || hasCollectedField(ctx, pageInfoField) {
+		hasPagination := after != nil || first != nil || before != nil || last != nil
+		if hasPagination || ignoredEdges {
+			c := _m.Clone()
+			c.ctx.Fields = nil
+			if conn.TotalCount, err = c.Count(ctx); err != nil {
+				return nil, err
+			}
+			conn.PageInfo.HasNextPage = first != nil && conn.TotalCount > 0
+			conn.PageInfo.HasPreviousPage = last != nil && conn.TotalCount > 0
+		}
+	}
+	if ignoredEdges || (first != nil && *first == 0) || (last != nil && *last == 0) {
+		return conn, nil
+	}
+	if _m, err = pager.applyCursors(_m, after, before); err != nil {
+		return nil, err
+	}
+	limit := paginateLimit(first, last)
+	if limit != 0 {
+		_m.Limit(limit)
+	}
+	if field := collectedField(ctx, edgesField, nodeField); field != nil {
+		if err := _m.collectField(ctx, limit == 1, graphql.GetOperationContext(ctx), *field, []string{edgesField, nodeField}); err != nil {
+			return nil, err
+		}
+	}
+	_m = pager.applyOrder(_m)
+	nodes, err := _m.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.build(nodes, pager, after, first, before, last)
+	return conn, nil
+}
+
+var (
+	// ToolGrantOrderFieldCreatedAt orders ToolGrant by created_at.
+	ToolGrantOrderFieldCreatedAt = &ToolGrantOrderField{
+		Value: func(_m *ToolGrant) (ent.Value, error) {
+			return _m.CreatedAt, nil
+		},
+		column: toolgrant.FieldCreatedAt,
+		toTerm: toolgrant.ByCreatedAt,
+		toCursor: func(_m *ToolGrant) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.CreatedAt,
+			}
+		},
+	}
+	// ToolGrantOrderFieldUpdatedAt orders ToolGrant by updated_at.
+	ToolGrantOrderFieldUpdatedAt = &ToolGrantOrderField{
+		Value: func(_m *ToolGrant) (ent.Value, error) {
+			return _m.UpdatedAt, nil
+		},
+		column: toolgrant.FieldUpdatedAt,
+		toTerm: toolgrant.ByUpdatedAt,
+		toCursor: func(_m *ToolGrant) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.UpdatedAt,
+			}
+		},
+	}
+)
+
+// String implement fmt.Stringer interface.
+func (f ToolGrantOrderField) String() string {
+	var str string
+	switch f.column {
+	case ToolGrantOrderFieldCreatedAt.column:
+		str = "CREATED_AT"
+	case ToolGrantOrderFieldUpdatedAt.column:
+		str = "UPDATED_AT"
+	}
+	return str
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (f ToolGrantOrderField) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(f.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (f *ToolGrantOrderField) UnmarshalGQL(v interface{}) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("ToolGrantOrderField %T must be a string", v)
+	}
+	switch str {
+	case "CREATED_AT":
+		*f = *ToolGrantOrderFieldCreatedAt
+	case "UPDATED_AT":
+		*f = *ToolGrantOrderFieldUpdatedAt
+	default:
+		return fmt.Errorf("%s is not a valid ToolGrantOrderField", str)
+	}
+	return nil
+}
+
+// ToolGrantOrderField defines the ordering field of ToolGrant.
+type ToolGrantOrderField struct {
+	// Value extracts the ordering value from the given ToolGrant.
+	Value    func(*ToolGrant) (ent.Value, error)
+	column   string // field or computed.
+	toTerm   func(...sql.OrderTermOption) toolgrant.OrderOption
+	toCursor func(*ToolGrant) Cursor
+}
+
+// ToolGrantOrder defines the ordering of ToolGrant.
+type ToolGrantOrder struct {
+	Direction OrderDirection       `json:"direction"`
+	Field     *ToolGrantOrderField `json:"field"`
+}
+
+// DefaultToolGrantOrder is the default ordering of ToolGrant.
+var DefaultToolGrantOrder = &ToolGrantOrder{
+	Direction: entgql.OrderDirectionAsc,
+	Field: &ToolGrantOrderField{
+		Value: func(_m *ToolGrant) (ent.Value, error) {
+			return _m.ID, nil
+		},
+		column: toolgrant.FieldID,
+		toTerm: toolgrant.ByID,
+		toCursor: func(_m *ToolGrant) Cursor {
+			return Cursor{ID: _m.ID}
+		},
+	},
+}
+
+// ToEdge converts ToolGrant into ToolGrantEdge.
+func (_m *ToolGrant) ToEdge(order *ToolGrantOrder) *ToolGrantEdge {
+	if order == nil {
+		order = DefaultToolGrantOrder
+	}
+	return &ToolGrantEdge{
 		Node:   _m,
 		Cursor: order.Field.toCursor(_m),
 	}

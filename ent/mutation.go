@@ -4,6 +4,7 @@ package ent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"github.com/magpie-search/magpie/ent/agentrun"
 	"github.com/magpie-search/magpie/ent/agenttemplate"
 	"github.com/magpie-search/magpie/ent/apikey"
+	"github.com/magpie-search/magpie/ent/approval"
 	"github.com/magpie-search/magpie/ent/auditentry"
 	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/ent/connector"
@@ -37,6 +39,7 @@ import (
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/ent/toolconnection"
+	"github.com/magpie-search/magpie/ent/toolgrant"
 	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/ent/workspace"
@@ -56,6 +59,7 @@ const (
 	TypeAgentMemory        = "AgentMemory"
 	TypeAgentRun           = "AgentRun"
 	TypeAgentTemplate      = "AgentTemplate"
+	TypeApproval           = "Approval"
 	TypeAuditEntry         = "AuditEntry"
 	TypeCollection         = "Collection"
 	TypeConnector          = "Connector"
@@ -75,6 +79,7 @@ const (
 	TypeSyncItem           = "SyncItem"
 	TypeSyncJob            = "SyncJob"
 	TypeToolConnection     = "ToolConnection"
+	TypeToolGrant          = "ToolGrant"
 	TypeToolIntegration    = "ToolIntegration"
 	TypeUser               = "User"
 	TypeWorkspace          = "Workspace"
@@ -2116,6 +2121,8 @@ type AgentMutation struct {
 	all_collections      *bool
 	start_message        *string
 	model                *string
+	tool_policy          *json.RawMessage
+	appendtool_policy    json.RawMessage
 	clearedFields        map[string]struct{}
 	memories             map[uuid.UUID]struct{}
 	removedmemories      map[uuid.UUID]struct{}
@@ -2700,6 +2707,57 @@ func (m *AgentMutation) ResetModel() {
 	delete(m.clearedFields, agent.FieldModel)
 }
 
+// SetToolPolicy sets the "tool_policy" field.
+func (m *AgentMutation) SetToolPolicy(jm json.RawMessage) {
+	m.tool_policy = &jm
+	m.appendtool_policy = nil
+}
+
+// ToolPolicy returns the value of the "tool_policy" field in the mutation.
+func (m *AgentMutation) ToolPolicy() (r json.RawMessage, exists bool) {
+	v := m.tool_policy
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldToolPolicy returns the old "tool_policy" field's value of the Agent entity.
+// If the Agent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AgentMutation) OldToolPolicy(ctx context.Context) (v json.RawMessage, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldToolPolicy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldToolPolicy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldToolPolicy: %w", err)
+	}
+	return oldValue.ToolPolicy, nil
+}
+
+// AppendToolPolicy adds jm to the "tool_policy" field.
+func (m *AgentMutation) AppendToolPolicy(jm json.RawMessage) {
+	m.appendtool_policy = append(m.appendtool_policy, jm...)
+}
+
+// AppendedToolPolicy returns the list of values that were appended to the "tool_policy" field in this mutation.
+func (m *AgentMutation) AppendedToolPolicy() (json.RawMessage, bool) {
+	if len(m.appendtool_policy) == 0 {
+		return nil, false
+	}
+	return m.appendtool_policy, true
+}
+
+// ResetToolPolicy resets all changes to the "tool_policy" field.
+func (m *AgentMutation) ResetToolPolicy() {
+	m.tool_policy = nil
+	m.appendtool_policy = nil
+}
+
 // AddMemoryIDs adds the "memories" edge to the AgentMemory entity by ids.
 func (m *AgentMutation) AddMemoryIDs(ids ...uuid.UUID) {
 	if m.memories == nil {
@@ -2896,7 +2954,7 @@ func (m *AgentMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *AgentMutation) Fields() []string {
-	fields := make([]string, 0, 11)
+	fields := make([]string, 0, 12)
 	if m.created_at != nil {
 		fields = append(fields, agent.FieldCreatedAt)
 	}
@@ -2930,6 +2988,9 @@ func (m *AgentMutation) Fields() []string {
 	if m.model != nil {
 		fields = append(fields, agent.FieldModel)
 	}
+	if m.tool_policy != nil {
+		fields = append(fields, agent.FieldToolPolicy)
+	}
 	return fields
 }
 
@@ -2960,6 +3021,8 @@ func (m *AgentMutation) Field(name string) (ent.Value, bool) {
 		return m.StartMessage()
 	case agent.FieldModel:
 		return m.Model()
+	case agent.FieldToolPolicy:
+		return m.ToolPolicy()
 	}
 	return nil, false
 }
@@ -2991,6 +3054,8 @@ func (m *AgentMutation) OldField(ctx context.Context, name string) (ent.Value, e
 		return m.OldStartMessage(ctx)
 	case agent.FieldModel:
 		return m.OldModel(ctx)
+	case agent.FieldToolPolicy:
+		return m.OldToolPolicy(ctx)
 	}
 	return nil, fmt.Errorf("unknown Agent field %s", name)
 }
@@ -3076,6 +3141,13 @@ func (m *AgentMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetModel(v)
+		return nil
+	case agent.FieldToolPolicy:
+		v, ok := value.(json.RawMessage)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetToolPolicy(v)
 		return nil
 	}
 	return fmt.Errorf("unknown Agent field %s", name)
@@ -3179,6 +3251,9 @@ func (m *AgentMutation) ResetField(name string) error {
 		return nil
 	case agent.FieldModel:
 		m.ResetModel()
+		return nil
+	case agent.FieldToolPolicy:
+		m.ResetToolPolicy()
 		return nil
 	}
 	return fmt.Errorf("unknown Agent field %s", name)
@@ -6855,6 +6930,2727 @@ func (m *AgentTemplateMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *AgentTemplateMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown AgentTemplate edge %s", name)
+}
+
+// ApprovalMutation represents an operation that mutates the Approval nodes in the graph.
+type ApprovalMutation struct {
+	config
+	op                   Op
+	typ                  string
+	id                   *uuid.UUID
+	created_at           *time.Time
+	updated_at           *time.Time
+	workspace_id         *uuid.UUID
+	run_id               *uuid.UUID
+	agent_id             *uuid.UUID
+	subject_id           *uuid.UUID
+	call_id              *string
+	tool                 *string
+	tool_title           *string
+	integration_id       *uuid.UUID
+	kind                 *approval.Kind
+	risk                 *approval.Risk
+	title                *string
+	preview              *string
+	reason               *string
+	arguments            *string
+	arguments_hash       *string
+	configuration_hash   *string
+	options              *[]string
+	appendoptions        []string
+	status               *approval.Status
+	comment              *string
+	edited_arguments     *string
+	answer               *string
+	requested_at         *time.Time
+	expires_at           *time.Time
+	decided_at           *time.Time
+	decided_by           *uuid.UUID
+	decided_via          *approval.DecidedVia
+	approver_role        *approval.ApproverRole
+	approver_ids         *[]uuid.UUID
+	appendapprover_ids   []uuid.UUID
+	self_approval        *bool
+	slack_integration_id *uuid.UUID
+	slack_channel        *string
+	slack_ts             *string
+	slack_error          *string
+	slack_attempts       *int
+	addslack_attempts    *int
+	slack_due_at         *time.Time
+	notified_at          *time.Time
+	nonce                *string
+	clearedFields        map[string]struct{}
+	done                 bool
+	oldValue             func(context.Context) (*Approval, error)
+	predicates           []predicate.Approval
+}
+
+var _ ent.Mutation = (*ApprovalMutation)(nil)
+
+// approvalOption allows management of the mutation configuration using functional options.
+type approvalOption func(*ApprovalMutation)
+
+// newApprovalMutation creates new mutation for the Approval entity.
+func newApprovalMutation(c config, op Op, opts ...approvalOption) *ApprovalMutation {
+	m := &ApprovalMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeApproval,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withApprovalID sets the ID field of the mutation.
+func withApprovalID(id uuid.UUID) approvalOption {
+	return func(m *ApprovalMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Approval
+		)
+		m.oldValue = func(ctx context.Context) (*Approval, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Approval.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withApproval sets the old Approval of the mutation.
+func withApproval(node *Approval) approvalOption {
+	return func(m *ApprovalMutation) {
+		m.oldValue = func(context.Context) (*Approval, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m ApprovalMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m ApprovalMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Approval entities.
+func (m *ApprovalMutation) SetID(id uuid.UUID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *ApprovalMutation) ID() (id uuid.UUID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *ApprovalMutation) IDs(ctx context.Context) ([]uuid.UUID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []uuid.UUID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Approval.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *ApprovalMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *ApprovalMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *ApprovalMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// SetUpdatedAt sets the "updated_at" field.
+func (m *ApprovalMutation) SetUpdatedAt(t time.Time) {
+	m.updated_at = &t
+}
+
+// UpdatedAt returns the value of the "updated_at" field in the mutation.
+func (m *ApprovalMutation) UpdatedAt() (r time.Time, exists bool) {
+	v := m.updated_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUpdatedAt returns the old "updated_at" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldUpdatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUpdatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUpdatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUpdatedAt: %w", err)
+	}
+	return oldValue.UpdatedAt, nil
+}
+
+// ResetUpdatedAt resets all changes to the "updated_at" field.
+func (m *ApprovalMutation) ResetUpdatedAt() {
+	m.updated_at = nil
+}
+
+// SetWorkspaceID sets the "workspace_id" field.
+func (m *ApprovalMutation) SetWorkspaceID(u uuid.UUID) {
+	m.workspace_id = &u
+}
+
+// WorkspaceID returns the value of the "workspace_id" field in the mutation.
+func (m *ApprovalMutation) WorkspaceID() (r uuid.UUID, exists bool) {
+	v := m.workspace_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWorkspaceID returns the old "workspace_id" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldWorkspaceID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWorkspaceID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWorkspaceID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWorkspaceID: %w", err)
+	}
+	return oldValue.WorkspaceID, nil
+}
+
+// ResetWorkspaceID resets all changes to the "workspace_id" field.
+func (m *ApprovalMutation) ResetWorkspaceID() {
+	m.workspace_id = nil
+}
+
+// SetRunID sets the "run_id" field.
+func (m *ApprovalMutation) SetRunID(u uuid.UUID) {
+	m.run_id = &u
+}
+
+// RunID returns the value of the "run_id" field in the mutation.
+func (m *ApprovalMutation) RunID() (r uuid.UUID, exists bool) {
+	v := m.run_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRunID returns the old "run_id" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldRunID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRunID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRunID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRunID: %w", err)
+	}
+	return oldValue.RunID, nil
+}
+
+// ResetRunID resets all changes to the "run_id" field.
+func (m *ApprovalMutation) ResetRunID() {
+	m.run_id = nil
+}
+
+// SetAgentID sets the "agent_id" field.
+func (m *ApprovalMutation) SetAgentID(u uuid.UUID) {
+	m.agent_id = &u
+}
+
+// AgentID returns the value of the "agent_id" field in the mutation.
+func (m *ApprovalMutation) AgentID() (r uuid.UUID, exists bool) {
+	v := m.agent_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAgentID returns the old "agent_id" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldAgentID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAgentID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAgentID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAgentID: %w", err)
+	}
+	return oldValue.AgentID, nil
+}
+
+// ResetAgentID resets all changes to the "agent_id" field.
+func (m *ApprovalMutation) ResetAgentID() {
+	m.agent_id = nil
+}
+
+// SetSubjectID sets the "subject_id" field.
+func (m *ApprovalMutation) SetSubjectID(u uuid.UUID) {
+	m.subject_id = &u
+}
+
+// SubjectID returns the value of the "subject_id" field in the mutation.
+func (m *ApprovalMutation) SubjectID() (r uuid.UUID, exists bool) {
+	v := m.subject_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSubjectID returns the old "subject_id" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldSubjectID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSubjectID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSubjectID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSubjectID: %w", err)
+	}
+	return oldValue.SubjectID, nil
+}
+
+// ResetSubjectID resets all changes to the "subject_id" field.
+func (m *ApprovalMutation) ResetSubjectID() {
+	m.subject_id = nil
+}
+
+// SetCallID sets the "call_id" field.
+func (m *ApprovalMutation) SetCallID(s string) {
+	m.call_id = &s
+}
+
+// CallID returns the value of the "call_id" field in the mutation.
+func (m *ApprovalMutation) CallID() (r string, exists bool) {
+	v := m.call_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCallID returns the old "call_id" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldCallID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCallID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCallID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCallID: %w", err)
+	}
+	return oldValue.CallID, nil
+}
+
+// ResetCallID resets all changes to the "call_id" field.
+func (m *ApprovalMutation) ResetCallID() {
+	m.call_id = nil
+}
+
+// SetTool sets the "tool" field.
+func (m *ApprovalMutation) SetTool(s string) {
+	m.tool = &s
+}
+
+// Tool returns the value of the "tool" field in the mutation.
+func (m *ApprovalMutation) Tool() (r string, exists bool) {
+	v := m.tool
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTool returns the old "tool" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldTool(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTool is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTool requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTool: %w", err)
+	}
+	return oldValue.Tool, nil
+}
+
+// ResetTool resets all changes to the "tool" field.
+func (m *ApprovalMutation) ResetTool() {
+	m.tool = nil
+}
+
+// SetToolTitle sets the "tool_title" field.
+func (m *ApprovalMutation) SetToolTitle(s string) {
+	m.tool_title = &s
+}
+
+// ToolTitle returns the value of the "tool_title" field in the mutation.
+func (m *ApprovalMutation) ToolTitle() (r string, exists bool) {
+	v := m.tool_title
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldToolTitle returns the old "tool_title" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldToolTitle(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldToolTitle is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldToolTitle requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldToolTitle: %w", err)
+	}
+	return oldValue.ToolTitle, nil
+}
+
+// ResetToolTitle resets all changes to the "tool_title" field.
+func (m *ApprovalMutation) ResetToolTitle() {
+	m.tool_title = nil
+}
+
+// SetIntegrationID sets the "integration_id" field.
+func (m *ApprovalMutation) SetIntegrationID(u uuid.UUID) {
+	m.integration_id = &u
+}
+
+// IntegrationID returns the value of the "integration_id" field in the mutation.
+func (m *ApprovalMutation) IntegrationID() (r uuid.UUID, exists bool) {
+	v := m.integration_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldIntegrationID returns the old "integration_id" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldIntegrationID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldIntegrationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldIntegrationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldIntegrationID: %w", err)
+	}
+	return oldValue.IntegrationID, nil
+}
+
+// ClearIntegrationID clears the value of the "integration_id" field.
+func (m *ApprovalMutation) ClearIntegrationID() {
+	m.integration_id = nil
+	m.clearedFields[approval.FieldIntegrationID] = struct{}{}
+}
+
+// IntegrationIDCleared returns if the "integration_id" field was cleared in this mutation.
+func (m *ApprovalMutation) IntegrationIDCleared() bool {
+	_, ok := m.clearedFields[approval.FieldIntegrationID]
+	return ok
+}
+
+// ResetIntegrationID resets all changes to the "integration_id" field.
+func (m *ApprovalMutation) ResetIntegrationID() {
+	m.integration_id = nil
+	delete(m.clearedFields, approval.FieldIntegrationID)
+}
+
+// SetKind sets the "kind" field.
+func (m *ApprovalMutation) SetKind(a approval.Kind) {
+	m.kind = &a
+}
+
+// Kind returns the value of the "kind" field in the mutation.
+func (m *ApprovalMutation) Kind() (r approval.Kind, exists bool) {
+	v := m.kind
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKind returns the old "kind" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldKind(ctx context.Context) (v approval.Kind, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKind is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKind requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKind: %w", err)
+	}
+	return oldValue.Kind, nil
+}
+
+// ResetKind resets all changes to the "kind" field.
+func (m *ApprovalMutation) ResetKind() {
+	m.kind = nil
+}
+
+// SetRisk sets the "risk" field.
+func (m *ApprovalMutation) SetRisk(a approval.Risk) {
+	m.risk = &a
+}
+
+// Risk returns the value of the "risk" field in the mutation.
+func (m *ApprovalMutation) Risk() (r approval.Risk, exists bool) {
+	v := m.risk
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRisk returns the old "risk" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldRisk(ctx context.Context) (v approval.Risk, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRisk is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRisk requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRisk: %w", err)
+	}
+	return oldValue.Risk, nil
+}
+
+// ResetRisk resets all changes to the "risk" field.
+func (m *ApprovalMutation) ResetRisk() {
+	m.risk = nil
+}
+
+// SetTitle sets the "title" field.
+func (m *ApprovalMutation) SetTitle(s string) {
+	m.title = &s
+}
+
+// Title returns the value of the "title" field in the mutation.
+func (m *ApprovalMutation) Title() (r string, exists bool) {
+	v := m.title
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTitle returns the old "title" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldTitle(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTitle is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTitle requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTitle: %w", err)
+	}
+	return oldValue.Title, nil
+}
+
+// ResetTitle resets all changes to the "title" field.
+func (m *ApprovalMutation) ResetTitle() {
+	m.title = nil
+}
+
+// SetPreview sets the "preview" field.
+func (m *ApprovalMutation) SetPreview(s string) {
+	m.preview = &s
+}
+
+// Preview returns the value of the "preview" field in the mutation.
+func (m *ApprovalMutation) Preview() (r string, exists bool) {
+	v := m.preview
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPreview returns the old "preview" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldPreview(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPreview is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPreview requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPreview: %w", err)
+	}
+	return oldValue.Preview, nil
+}
+
+// ResetPreview resets all changes to the "preview" field.
+func (m *ApprovalMutation) ResetPreview() {
+	m.preview = nil
+}
+
+// SetReason sets the "reason" field.
+func (m *ApprovalMutation) SetReason(s string) {
+	m.reason = &s
+}
+
+// Reason returns the value of the "reason" field in the mutation.
+func (m *ApprovalMutation) Reason() (r string, exists bool) {
+	v := m.reason
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReason returns the old "reason" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldReason(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReason is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReason requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReason: %w", err)
+	}
+	return oldValue.Reason, nil
+}
+
+// ResetReason resets all changes to the "reason" field.
+func (m *ApprovalMutation) ResetReason() {
+	m.reason = nil
+}
+
+// SetArguments sets the "arguments" field.
+func (m *ApprovalMutation) SetArguments(s string) {
+	m.arguments = &s
+}
+
+// Arguments returns the value of the "arguments" field in the mutation.
+func (m *ApprovalMutation) Arguments() (r string, exists bool) {
+	v := m.arguments
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldArguments returns the old "arguments" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldArguments(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldArguments is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldArguments requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldArguments: %w", err)
+	}
+	return oldValue.Arguments, nil
+}
+
+// ResetArguments resets all changes to the "arguments" field.
+func (m *ApprovalMutation) ResetArguments() {
+	m.arguments = nil
+}
+
+// SetArgumentsHash sets the "arguments_hash" field.
+func (m *ApprovalMutation) SetArgumentsHash(s string) {
+	m.arguments_hash = &s
+}
+
+// ArgumentsHash returns the value of the "arguments_hash" field in the mutation.
+func (m *ApprovalMutation) ArgumentsHash() (r string, exists bool) {
+	v := m.arguments_hash
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldArgumentsHash returns the old "arguments_hash" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldArgumentsHash(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldArgumentsHash is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldArgumentsHash requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldArgumentsHash: %w", err)
+	}
+	return oldValue.ArgumentsHash, nil
+}
+
+// ResetArgumentsHash resets all changes to the "arguments_hash" field.
+func (m *ApprovalMutation) ResetArgumentsHash() {
+	m.arguments_hash = nil
+}
+
+// SetConfigurationHash sets the "configuration_hash" field.
+func (m *ApprovalMutation) SetConfigurationHash(s string) {
+	m.configuration_hash = &s
+}
+
+// ConfigurationHash returns the value of the "configuration_hash" field in the mutation.
+func (m *ApprovalMutation) ConfigurationHash() (r string, exists bool) {
+	v := m.configuration_hash
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldConfigurationHash returns the old "configuration_hash" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldConfigurationHash(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldConfigurationHash is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldConfigurationHash requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldConfigurationHash: %w", err)
+	}
+	return oldValue.ConfigurationHash, nil
+}
+
+// ResetConfigurationHash resets all changes to the "configuration_hash" field.
+func (m *ApprovalMutation) ResetConfigurationHash() {
+	m.configuration_hash = nil
+}
+
+// SetOptions sets the "options" field.
+func (m *ApprovalMutation) SetOptions(s []string) {
+	m.options = &s
+	m.appendoptions = nil
+}
+
+// Options returns the value of the "options" field in the mutation.
+func (m *ApprovalMutation) Options() (r []string, exists bool) {
+	v := m.options
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOptions returns the old "options" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldOptions(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOptions is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOptions requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOptions: %w", err)
+	}
+	return oldValue.Options, nil
+}
+
+// AppendOptions adds s to the "options" field.
+func (m *ApprovalMutation) AppendOptions(s []string) {
+	m.appendoptions = append(m.appendoptions, s...)
+}
+
+// AppendedOptions returns the list of values that were appended to the "options" field in this mutation.
+func (m *ApprovalMutation) AppendedOptions() ([]string, bool) {
+	if len(m.appendoptions) == 0 {
+		return nil, false
+	}
+	return m.appendoptions, true
+}
+
+// ResetOptions resets all changes to the "options" field.
+func (m *ApprovalMutation) ResetOptions() {
+	m.options = nil
+	m.appendoptions = nil
+}
+
+// SetStatus sets the "status" field.
+func (m *ApprovalMutation) SetStatus(a approval.Status) {
+	m.status = &a
+}
+
+// Status returns the value of the "status" field in the mutation.
+func (m *ApprovalMutation) Status() (r approval.Status, exists bool) {
+	v := m.status
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStatus returns the old "status" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldStatus(ctx context.Context) (v approval.Status, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStatus is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStatus requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStatus: %w", err)
+	}
+	return oldValue.Status, nil
+}
+
+// ResetStatus resets all changes to the "status" field.
+func (m *ApprovalMutation) ResetStatus() {
+	m.status = nil
+}
+
+// SetComment sets the "comment" field.
+func (m *ApprovalMutation) SetComment(s string) {
+	m.comment = &s
+}
+
+// Comment returns the value of the "comment" field in the mutation.
+func (m *ApprovalMutation) Comment() (r string, exists bool) {
+	v := m.comment
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldComment returns the old "comment" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldComment(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldComment is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldComment requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldComment: %w", err)
+	}
+	return oldValue.Comment, nil
+}
+
+// ClearComment clears the value of the "comment" field.
+func (m *ApprovalMutation) ClearComment() {
+	m.comment = nil
+	m.clearedFields[approval.FieldComment] = struct{}{}
+}
+
+// CommentCleared returns if the "comment" field was cleared in this mutation.
+func (m *ApprovalMutation) CommentCleared() bool {
+	_, ok := m.clearedFields[approval.FieldComment]
+	return ok
+}
+
+// ResetComment resets all changes to the "comment" field.
+func (m *ApprovalMutation) ResetComment() {
+	m.comment = nil
+	delete(m.clearedFields, approval.FieldComment)
+}
+
+// SetEditedArguments sets the "edited_arguments" field.
+func (m *ApprovalMutation) SetEditedArguments(s string) {
+	m.edited_arguments = &s
+}
+
+// EditedArguments returns the value of the "edited_arguments" field in the mutation.
+func (m *ApprovalMutation) EditedArguments() (r string, exists bool) {
+	v := m.edited_arguments
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEditedArguments returns the old "edited_arguments" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldEditedArguments(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEditedArguments is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEditedArguments requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEditedArguments: %w", err)
+	}
+	return oldValue.EditedArguments, nil
+}
+
+// ClearEditedArguments clears the value of the "edited_arguments" field.
+func (m *ApprovalMutation) ClearEditedArguments() {
+	m.edited_arguments = nil
+	m.clearedFields[approval.FieldEditedArguments] = struct{}{}
+}
+
+// EditedArgumentsCleared returns if the "edited_arguments" field was cleared in this mutation.
+func (m *ApprovalMutation) EditedArgumentsCleared() bool {
+	_, ok := m.clearedFields[approval.FieldEditedArguments]
+	return ok
+}
+
+// ResetEditedArguments resets all changes to the "edited_arguments" field.
+func (m *ApprovalMutation) ResetEditedArguments() {
+	m.edited_arguments = nil
+	delete(m.clearedFields, approval.FieldEditedArguments)
+}
+
+// SetAnswer sets the "answer" field.
+func (m *ApprovalMutation) SetAnswer(s string) {
+	m.answer = &s
+}
+
+// Answer returns the value of the "answer" field in the mutation.
+func (m *ApprovalMutation) Answer() (r string, exists bool) {
+	v := m.answer
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAnswer returns the old "answer" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldAnswer(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAnswer is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAnswer requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAnswer: %w", err)
+	}
+	return oldValue.Answer, nil
+}
+
+// ClearAnswer clears the value of the "answer" field.
+func (m *ApprovalMutation) ClearAnswer() {
+	m.answer = nil
+	m.clearedFields[approval.FieldAnswer] = struct{}{}
+}
+
+// AnswerCleared returns if the "answer" field was cleared in this mutation.
+func (m *ApprovalMutation) AnswerCleared() bool {
+	_, ok := m.clearedFields[approval.FieldAnswer]
+	return ok
+}
+
+// ResetAnswer resets all changes to the "answer" field.
+func (m *ApprovalMutation) ResetAnswer() {
+	m.answer = nil
+	delete(m.clearedFields, approval.FieldAnswer)
+}
+
+// SetRequestedAt sets the "requested_at" field.
+func (m *ApprovalMutation) SetRequestedAt(t time.Time) {
+	m.requested_at = &t
+}
+
+// RequestedAt returns the value of the "requested_at" field in the mutation.
+func (m *ApprovalMutation) RequestedAt() (r time.Time, exists bool) {
+	v := m.requested_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRequestedAt returns the old "requested_at" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldRequestedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRequestedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRequestedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRequestedAt: %w", err)
+	}
+	return oldValue.RequestedAt, nil
+}
+
+// ResetRequestedAt resets all changes to the "requested_at" field.
+func (m *ApprovalMutation) ResetRequestedAt() {
+	m.requested_at = nil
+}
+
+// SetExpiresAt sets the "expires_at" field.
+func (m *ApprovalMutation) SetExpiresAt(t time.Time) {
+	m.expires_at = &t
+}
+
+// ExpiresAt returns the value of the "expires_at" field in the mutation.
+func (m *ApprovalMutation) ExpiresAt() (r time.Time, exists bool) {
+	v := m.expires_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldExpiresAt returns the old "expires_at" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldExpiresAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldExpiresAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldExpiresAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldExpiresAt: %w", err)
+	}
+	return oldValue.ExpiresAt, nil
+}
+
+// ResetExpiresAt resets all changes to the "expires_at" field.
+func (m *ApprovalMutation) ResetExpiresAt() {
+	m.expires_at = nil
+}
+
+// SetDecidedAt sets the "decided_at" field.
+func (m *ApprovalMutation) SetDecidedAt(t time.Time) {
+	m.decided_at = &t
+}
+
+// DecidedAt returns the value of the "decided_at" field in the mutation.
+func (m *ApprovalMutation) DecidedAt() (r time.Time, exists bool) {
+	v := m.decided_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDecidedAt returns the old "decided_at" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldDecidedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDecidedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDecidedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDecidedAt: %w", err)
+	}
+	return oldValue.DecidedAt, nil
+}
+
+// ClearDecidedAt clears the value of the "decided_at" field.
+func (m *ApprovalMutation) ClearDecidedAt() {
+	m.decided_at = nil
+	m.clearedFields[approval.FieldDecidedAt] = struct{}{}
+}
+
+// DecidedAtCleared returns if the "decided_at" field was cleared in this mutation.
+func (m *ApprovalMutation) DecidedAtCleared() bool {
+	_, ok := m.clearedFields[approval.FieldDecidedAt]
+	return ok
+}
+
+// ResetDecidedAt resets all changes to the "decided_at" field.
+func (m *ApprovalMutation) ResetDecidedAt() {
+	m.decided_at = nil
+	delete(m.clearedFields, approval.FieldDecidedAt)
+}
+
+// SetDecidedBy sets the "decided_by" field.
+func (m *ApprovalMutation) SetDecidedBy(u uuid.UUID) {
+	m.decided_by = &u
+}
+
+// DecidedBy returns the value of the "decided_by" field in the mutation.
+func (m *ApprovalMutation) DecidedBy() (r uuid.UUID, exists bool) {
+	v := m.decided_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDecidedBy returns the old "decided_by" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldDecidedBy(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDecidedBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDecidedBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDecidedBy: %w", err)
+	}
+	return oldValue.DecidedBy, nil
+}
+
+// ClearDecidedBy clears the value of the "decided_by" field.
+func (m *ApprovalMutation) ClearDecidedBy() {
+	m.decided_by = nil
+	m.clearedFields[approval.FieldDecidedBy] = struct{}{}
+}
+
+// DecidedByCleared returns if the "decided_by" field was cleared in this mutation.
+func (m *ApprovalMutation) DecidedByCleared() bool {
+	_, ok := m.clearedFields[approval.FieldDecidedBy]
+	return ok
+}
+
+// ResetDecidedBy resets all changes to the "decided_by" field.
+func (m *ApprovalMutation) ResetDecidedBy() {
+	m.decided_by = nil
+	delete(m.clearedFields, approval.FieldDecidedBy)
+}
+
+// SetDecidedVia sets the "decided_via" field.
+func (m *ApprovalMutation) SetDecidedVia(av approval.DecidedVia) {
+	m.decided_via = &av
+}
+
+// DecidedVia returns the value of the "decided_via" field in the mutation.
+func (m *ApprovalMutation) DecidedVia() (r approval.DecidedVia, exists bool) {
+	v := m.decided_via
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDecidedVia returns the old "decided_via" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldDecidedVia(ctx context.Context) (v *approval.DecidedVia, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDecidedVia is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDecidedVia requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDecidedVia: %w", err)
+	}
+	return oldValue.DecidedVia, nil
+}
+
+// ClearDecidedVia clears the value of the "decided_via" field.
+func (m *ApprovalMutation) ClearDecidedVia() {
+	m.decided_via = nil
+	m.clearedFields[approval.FieldDecidedVia] = struct{}{}
+}
+
+// DecidedViaCleared returns if the "decided_via" field was cleared in this mutation.
+func (m *ApprovalMutation) DecidedViaCleared() bool {
+	_, ok := m.clearedFields[approval.FieldDecidedVia]
+	return ok
+}
+
+// ResetDecidedVia resets all changes to the "decided_via" field.
+func (m *ApprovalMutation) ResetDecidedVia() {
+	m.decided_via = nil
+	delete(m.clearedFields, approval.FieldDecidedVia)
+}
+
+// SetApproverRole sets the "approver_role" field.
+func (m *ApprovalMutation) SetApproverRole(ar approval.ApproverRole) {
+	m.approver_role = &ar
+}
+
+// ApproverRole returns the value of the "approver_role" field in the mutation.
+func (m *ApprovalMutation) ApproverRole() (r approval.ApproverRole, exists bool) {
+	v := m.approver_role
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldApproverRole returns the old "approver_role" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldApproverRole(ctx context.Context) (v *approval.ApproverRole, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldApproverRole is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldApproverRole requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldApproverRole: %w", err)
+	}
+	return oldValue.ApproverRole, nil
+}
+
+// ClearApproverRole clears the value of the "approver_role" field.
+func (m *ApprovalMutation) ClearApproverRole() {
+	m.approver_role = nil
+	m.clearedFields[approval.FieldApproverRole] = struct{}{}
+}
+
+// ApproverRoleCleared returns if the "approver_role" field was cleared in this mutation.
+func (m *ApprovalMutation) ApproverRoleCleared() bool {
+	_, ok := m.clearedFields[approval.FieldApproverRole]
+	return ok
+}
+
+// ResetApproverRole resets all changes to the "approver_role" field.
+func (m *ApprovalMutation) ResetApproverRole() {
+	m.approver_role = nil
+	delete(m.clearedFields, approval.FieldApproverRole)
+}
+
+// SetApproverIds sets the "approver_ids" field.
+func (m *ApprovalMutation) SetApproverIds(u []uuid.UUID) {
+	m.approver_ids = &u
+	m.appendapprover_ids = nil
+}
+
+// ApproverIds returns the value of the "approver_ids" field in the mutation.
+func (m *ApprovalMutation) ApproverIds() (r []uuid.UUID, exists bool) {
+	v := m.approver_ids
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldApproverIds returns the old "approver_ids" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldApproverIds(ctx context.Context) (v []uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldApproverIds is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldApproverIds requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldApproverIds: %w", err)
+	}
+	return oldValue.ApproverIds, nil
+}
+
+// AppendApproverIds adds u to the "approver_ids" field.
+func (m *ApprovalMutation) AppendApproverIds(u []uuid.UUID) {
+	m.appendapprover_ids = append(m.appendapprover_ids, u...)
+}
+
+// AppendedApproverIds returns the list of values that were appended to the "approver_ids" field in this mutation.
+func (m *ApprovalMutation) AppendedApproverIds() ([]uuid.UUID, bool) {
+	if len(m.appendapprover_ids) == 0 {
+		return nil, false
+	}
+	return m.appendapprover_ids, true
+}
+
+// ResetApproverIds resets all changes to the "approver_ids" field.
+func (m *ApprovalMutation) ResetApproverIds() {
+	m.approver_ids = nil
+	m.appendapprover_ids = nil
+}
+
+// SetSelfApproval sets the "self_approval" field.
+func (m *ApprovalMutation) SetSelfApproval(b bool) {
+	m.self_approval = &b
+}
+
+// SelfApproval returns the value of the "self_approval" field in the mutation.
+func (m *ApprovalMutation) SelfApproval() (r bool, exists bool) {
+	v := m.self_approval
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSelfApproval returns the old "self_approval" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldSelfApproval(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSelfApproval is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSelfApproval requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSelfApproval: %w", err)
+	}
+	return oldValue.SelfApproval, nil
+}
+
+// ResetSelfApproval resets all changes to the "self_approval" field.
+func (m *ApprovalMutation) ResetSelfApproval() {
+	m.self_approval = nil
+}
+
+// SetSlackIntegrationID sets the "slack_integration_id" field.
+func (m *ApprovalMutation) SetSlackIntegrationID(u uuid.UUID) {
+	m.slack_integration_id = &u
+}
+
+// SlackIntegrationID returns the value of the "slack_integration_id" field in the mutation.
+func (m *ApprovalMutation) SlackIntegrationID() (r uuid.UUID, exists bool) {
+	v := m.slack_integration_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSlackIntegrationID returns the old "slack_integration_id" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldSlackIntegrationID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSlackIntegrationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSlackIntegrationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSlackIntegrationID: %w", err)
+	}
+	return oldValue.SlackIntegrationID, nil
+}
+
+// ClearSlackIntegrationID clears the value of the "slack_integration_id" field.
+func (m *ApprovalMutation) ClearSlackIntegrationID() {
+	m.slack_integration_id = nil
+	m.clearedFields[approval.FieldSlackIntegrationID] = struct{}{}
+}
+
+// SlackIntegrationIDCleared returns if the "slack_integration_id" field was cleared in this mutation.
+func (m *ApprovalMutation) SlackIntegrationIDCleared() bool {
+	_, ok := m.clearedFields[approval.FieldSlackIntegrationID]
+	return ok
+}
+
+// ResetSlackIntegrationID resets all changes to the "slack_integration_id" field.
+func (m *ApprovalMutation) ResetSlackIntegrationID() {
+	m.slack_integration_id = nil
+	delete(m.clearedFields, approval.FieldSlackIntegrationID)
+}
+
+// SetSlackChannel sets the "slack_channel" field.
+func (m *ApprovalMutation) SetSlackChannel(s string) {
+	m.slack_channel = &s
+}
+
+// SlackChannel returns the value of the "slack_channel" field in the mutation.
+func (m *ApprovalMutation) SlackChannel() (r string, exists bool) {
+	v := m.slack_channel
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSlackChannel returns the old "slack_channel" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldSlackChannel(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSlackChannel is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSlackChannel requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSlackChannel: %w", err)
+	}
+	return oldValue.SlackChannel, nil
+}
+
+// ClearSlackChannel clears the value of the "slack_channel" field.
+func (m *ApprovalMutation) ClearSlackChannel() {
+	m.slack_channel = nil
+	m.clearedFields[approval.FieldSlackChannel] = struct{}{}
+}
+
+// SlackChannelCleared returns if the "slack_channel" field was cleared in this mutation.
+func (m *ApprovalMutation) SlackChannelCleared() bool {
+	_, ok := m.clearedFields[approval.FieldSlackChannel]
+	return ok
+}
+
+// ResetSlackChannel resets all changes to the "slack_channel" field.
+func (m *ApprovalMutation) ResetSlackChannel() {
+	m.slack_channel = nil
+	delete(m.clearedFields, approval.FieldSlackChannel)
+}
+
+// SetSlackTs sets the "slack_ts" field.
+func (m *ApprovalMutation) SetSlackTs(s string) {
+	m.slack_ts = &s
+}
+
+// SlackTs returns the value of the "slack_ts" field in the mutation.
+func (m *ApprovalMutation) SlackTs() (r string, exists bool) {
+	v := m.slack_ts
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSlackTs returns the old "slack_ts" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldSlackTs(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSlackTs is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSlackTs requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSlackTs: %w", err)
+	}
+	return oldValue.SlackTs, nil
+}
+
+// ClearSlackTs clears the value of the "slack_ts" field.
+func (m *ApprovalMutation) ClearSlackTs() {
+	m.slack_ts = nil
+	m.clearedFields[approval.FieldSlackTs] = struct{}{}
+}
+
+// SlackTsCleared returns if the "slack_ts" field was cleared in this mutation.
+func (m *ApprovalMutation) SlackTsCleared() bool {
+	_, ok := m.clearedFields[approval.FieldSlackTs]
+	return ok
+}
+
+// ResetSlackTs resets all changes to the "slack_ts" field.
+func (m *ApprovalMutation) ResetSlackTs() {
+	m.slack_ts = nil
+	delete(m.clearedFields, approval.FieldSlackTs)
+}
+
+// SetSlackError sets the "slack_error" field.
+func (m *ApprovalMutation) SetSlackError(s string) {
+	m.slack_error = &s
+}
+
+// SlackError returns the value of the "slack_error" field in the mutation.
+func (m *ApprovalMutation) SlackError() (r string, exists bool) {
+	v := m.slack_error
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSlackError returns the old "slack_error" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldSlackError(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSlackError is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSlackError requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSlackError: %w", err)
+	}
+	return oldValue.SlackError, nil
+}
+
+// ClearSlackError clears the value of the "slack_error" field.
+func (m *ApprovalMutation) ClearSlackError() {
+	m.slack_error = nil
+	m.clearedFields[approval.FieldSlackError] = struct{}{}
+}
+
+// SlackErrorCleared returns if the "slack_error" field was cleared in this mutation.
+func (m *ApprovalMutation) SlackErrorCleared() bool {
+	_, ok := m.clearedFields[approval.FieldSlackError]
+	return ok
+}
+
+// ResetSlackError resets all changes to the "slack_error" field.
+func (m *ApprovalMutation) ResetSlackError() {
+	m.slack_error = nil
+	delete(m.clearedFields, approval.FieldSlackError)
+}
+
+// SetSlackAttempts sets the "slack_attempts" field.
+func (m *ApprovalMutation) SetSlackAttempts(i int) {
+	m.slack_attempts = &i
+	m.addslack_attempts = nil
+}
+
+// SlackAttempts returns the value of the "slack_attempts" field in the mutation.
+func (m *ApprovalMutation) SlackAttempts() (r int, exists bool) {
+	v := m.slack_attempts
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSlackAttempts returns the old "slack_attempts" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldSlackAttempts(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSlackAttempts is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSlackAttempts requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSlackAttempts: %w", err)
+	}
+	return oldValue.SlackAttempts, nil
+}
+
+// AddSlackAttempts adds i to the "slack_attempts" field.
+func (m *ApprovalMutation) AddSlackAttempts(i int) {
+	if m.addslack_attempts != nil {
+		*m.addslack_attempts += i
+	} else {
+		m.addslack_attempts = &i
+	}
+}
+
+// AddedSlackAttempts returns the value that was added to the "slack_attempts" field in this mutation.
+func (m *ApprovalMutation) AddedSlackAttempts() (r int, exists bool) {
+	v := m.addslack_attempts
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetSlackAttempts resets all changes to the "slack_attempts" field.
+func (m *ApprovalMutation) ResetSlackAttempts() {
+	m.slack_attempts = nil
+	m.addslack_attempts = nil
+}
+
+// SetSlackDueAt sets the "slack_due_at" field.
+func (m *ApprovalMutation) SetSlackDueAt(t time.Time) {
+	m.slack_due_at = &t
+}
+
+// SlackDueAt returns the value of the "slack_due_at" field in the mutation.
+func (m *ApprovalMutation) SlackDueAt() (r time.Time, exists bool) {
+	v := m.slack_due_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSlackDueAt returns the old "slack_due_at" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldSlackDueAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSlackDueAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSlackDueAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSlackDueAt: %w", err)
+	}
+	return oldValue.SlackDueAt, nil
+}
+
+// ClearSlackDueAt clears the value of the "slack_due_at" field.
+func (m *ApprovalMutation) ClearSlackDueAt() {
+	m.slack_due_at = nil
+	m.clearedFields[approval.FieldSlackDueAt] = struct{}{}
+}
+
+// SlackDueAtCleared returns if the "slack_due_at" field was cleared in this mutation.
+func (m *ApprovalMutation) SlackDueAtCleared() bool {
+	_, ok := m.clearedFields[approval.FieldSlackDueAt]
+	return ok
+}
+
+// ResetSlackDueAt resets all changes to the "slack_due_at" field.
+func (m *ApprovalMutation) ResetSlackDueAt() {
+	m.slack_due_at = nil
+	delete(m.clearedFields, approval.FieldSlackDueAt)
+}
+
+// SetNotifiedAt sets the "notified_at" field.
+func (m *ApprovalMutation) SetNotifiedAt(t time.Time) {
+	m.notified_at = &t
+}
+
+// NotifiedAt returns the value of the "notified_at" field in the mutation.
+func (m *ApprovalMutation) NotifiedAt() (r time.Time, exists bool) {
+	v := m.notified_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNotifiedAt returns the old "notified_at" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldNotifiedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNotifiedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNotifiedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNotifiedAt: %w", err)
+	}
+	return oldValue.NotifiedAt, nil
+}
+
+// ClearNotifiedAt clears the value of the "notified_at" field.
+func (m *ApprovalMutation) ClearNotifiedAt() {
+	m.notified_at = nil
+	m.clearedFields[approval.FieldNotifiedAt] = struct{}{}
+}
+
+// NotifiedAtCleared returns if the "notified_at" field was cleared in this mutation.
+func (m *ApprovalMutation) NotifiedAtCleared() bool {
+	_, ok := m.clearedFields[approval.FieldNotifiedAt]
+	return ok
+}
+
+// ResetNotifiedAt resets all changes to the "notified_at" field.
+func (m *ApprovalMutation) ResetNotifiedAt() {
+	m.notified_at = nil
+	delete(m.clearedFields, approval.FieldNotifiedAt)
+}
+
+// SetNonce sets the "nonce" field.
+func (m *ApprovalMutation) SetNonce(s string) {
+	m.nonce = &s
+}
+
+// Nonce returns the value of the "nonce" field in the mutation.
+func (m *ApprovalMutation) Nonce() (r string, exists bool) {
+	v := m.nonce
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNonce returns the old "nonce" field's value of the Approval entity.
+// If the Approval object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ApprovalMutation) OldNonce(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNonce is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNonce requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNonce: %w", err)
+	}
+	return oldValue.Nonce, nil
+}
+
+// ResetNonce resets all changes to the "nonce" field.
+func (m *ApprovalMutation) ResetNonce() {
+	m.nonce = nil
+}
+
+// Where appends a list predicates to the ApprovalMutation builder.
+func (m *ApprovalMutation) Where(ps ...predicate.Approval) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the ApprovalMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *ApprovalMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Approval, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *ApprovalMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *ApprovalMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Approval).
+func (m *ApprovalMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *ApprovalMutation) Fields() []string {
+	fields := make([]string, 0, 39)
+	if m.created_at != nil {
+		fields = append(fields, approval.FieldCreatedAt)
+	}
+	if m.updated_at != nil {
+		fields = append(fields, approval.FieldUpdatedAt)
+	}
+	if m.workspace_id != nil {
+		fields = append(fields, approval.FieldWorkspaceID)
+	}
+	if m.run_id != nil {
+		fields = append(fields, approval.FieldRunID)
+	}
+	if m.agent_id != nil {
+		fields = append(fields, approval.FieldAgentID)
+	}
+	if m.subject_id != nil {
+		fields = append(fields, approval.FieldSubjectID)
+	}
+	if m.call_id != nil {
+		fields = append(fields, approval.FieldCallID)
+	}
+	if m.tool != nil {
+		fields = append(fields, approval.FieldTool)
+	}
+	if m.tool_title != nil {
+		fields = append(fields, approval.FieldToolTitle)
+	}
+	if m.integration_id != nil {
+		fields = append(fields, approval.FieldIntegrationID)
+	}
+	if m.kind != nil {
+		fields = append(fields, approval.FieldKind)
+	}
+	if m.risk != nil {
+		fields = append(fields, approval.FieldRisk)
+	}
+	if m.title != nil {
+		fields = append(fields, approval.FieldTitle)
+	}
+	if m.preview != nil {
+		fields = append(fields, approval.FieldPreview)
+	}
+	if m.reason != nil {
+		fields = append(fields, approval.FieldReason)
+	}
+	if m.arguments != nil {
+		fields = append(fields, approval.FieldArguments)
+	}
+	if m.arguments_hash != nil {
+		fields = append(fields, approval.FieldArgumentsHash)
+	}
+	if m.configuration_hash != nil {
+		fields = append(fields, approval.FieldConfigurationHash)
+	}
+	if m.options != nil {
+		fields = append(fields, approval.FieldOptions)
+	}
+	if m.status != nil {
+		fields = append(fields, approval.FieldStatus)
+	}
+	if m.comment != nil {
+		fields = append(fields, approval.FieldComment)
+	}
+	if m.edited_arguments != nil {
+		fields = append(fields, approval.FieldEditedArguments)
+	}
+	if m.answer != nil {
+		fields = append(fields, approval.FieldAnswer)
+	}
+	if m.requested_at != nil {
+		fields = append(fields, approval.FieldRequestedAt)
+	}
+	if m.expires_at != nil {
+		fields = append(fields, approval.FieldExpiresAt)
+	}
+	if m.decided_at != nil {
+		fields = append(fields, approval.FieldDecidedAt)
+	}
+	if m.decided_by != nil {
+		fields = append(fields, approval.FieldDecidedBy)
+	}
+	if m.decided_via != nil {
+		fields = append(fields, approval.FieldDecidedVia)
+	}
+	if m.approver_role != nil {
+		fields = append(fields, approval.FieldApproverRole)
+	}
+	if m.approver_ids != nil {
+		fields = append(fields, approval.FieldApproverIds)
+	}
+	if m.self_approval != nil {
+		fields = append(fields, approval.FieldSelfApproval)
+	}
+	if m.slack_integration_id != nil {
+		fields = append(fields, approval.FieldSlackIntegrationID)
+	}
+	if m.slack_channel != nil {
+		fields = append(fields, approval.FieldSlackChannel)
+	}
+	if m.slack_ts != nil {
+		fields = append(fields, approval.FieldSlackTs)
+	}
+	if m.slack_error != nil {
+		fields = append(fields, approval.FieldSlackError)
+	}
+	if m.slack_attempts != nil {
+		fields = append(fields, approval.FieldSlackAttempts)
+	}
+	if m.slack_due_at != nil {
+		fields = append(fields, approval.FieldSlackDueAt)
+	}
+	if m.notified_at != nil {
+		fields = append(fields, approval.FieldNotifiedAt)
+	}
+	if m.nonce != nil {
+		fields = append(fields, approval.FieldNonce)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *ApprovalMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case approval.FieldCreatedAt:
+		return m.CreatedAt()
+	case approval.FieldUpdatedAt:
+		return m.UpdatedAt()
+	case approval.FieldWorkspaceID:
+		return m.WorkspaceID()
+	case approval.FieldRunID:
+		return m.RunID()
+	case approval.FieldAgentID:
+		return m.AgentID()
+	case approval.FieldSubjectID:
+		return m.SubjectID()
+	case approval.FieldCallID:
+		return m.CallID()
+	case approval.FieldTool:
+		return m.Tool()
+	case approval.FieldToolTitle:
+		return m.ToolTitle()
+	case approval.FieldIntegrationID:
+		return m.IntegrationID()
+	case approval.FieldKind:
+		return m.Kind()
+	case approval.FieldRisk:
+		return m.Risk()
+	case approval.FieldTitle:
+		return m.Title()
+	case approval.FieldPreview:
+		return m.Preview()
+	case approval.FieldReason:
+		return m.Reason()
+	case approval.FieldArguments:
+		return m.Arguments()
+	case approval.FieldArgumentsHash:
+		return m.ArgumentsHash()
+	case approval.FieldConfigurationHash:
+		return m.ConfigurationHash()
+	case approval.FieldOptions:
+		return m.Options()
+	case approval.FieldStatus:
+		return m.Status()
+	case approval.FieldComment:
+		return m.Comment()
+	case approval.FieldEditedArguments:
+		return m.EditedArguments()
+	case approval.FieldAnswer:
+		return m.Answer()
+	case approval.FieldRequestedAt:
+		return m.RequestedAt()
+	case approval.FieldExpiresAt:
+		return m.ExpiresAt()
+	case approval.FieldDecidedAt:
+		return m.DecidedAt()
+	case approval.FieldDecidedBy:
+		return m.DecidedBy()
+	case approval.FieldDecidedVia:
+		return m.DecidedVia()
+	case approval.FieldApproverRole:
+		return m.ApproverRole()
+	case approval.FieldApproverIds:
+		return m.ApproverIds()
+	case approval.FieldSelfApproval:
+		return m.SelfApproval()
+	case approval.FieldSlackIntegrationID:
+		return m.SlackIntegrationID()
+	case approval.FieldSlackChannel:
+		return m.SlackChannel()
+	case approval.FieldSlackTs:
+		return m.SlackTs()
+	case approval.FieldSlackError:
+		return m.SlackError()
+	case approval.FieldSlackAttempts:
+		return m.SlackAttempts()
+	case approval.FieldSlackDueAt:
+		return m.SlackDueAt()
+	case approval.FieldNotifiedAt:
+		return m.NotifiedAt()
+	case approval.FieldNonce:
+		return m.Nonce()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *ApprovalMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case approval.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	case approval.FieldUpdatedAt:
+		return m.OldUpdatedAt(ctx)
+	case approval.FieldWorkspaceID:
+		return m.OldWorkspaceID(ctx)
+	case approval.FieldRunID:
+		return m.OldRunID(ctx)
+	case approval.FieldAgentID:
+		return m.OldAgentID(ctx)
+	case approval.FieldSubjectID:
+		return m.OldSubjectID(ctx)
+	case approval.FieldCallID:
+		return m.OldCallID(ctx)
+	case approval.FieldTool:
+		return m.OldTool(ctx)
+	case approval.FieldToolTitle:
+		return m.OldToolTitle(ctx)
+	case approval.FieldIntegrationID:
+		return m.OldIntegrationID(ctx)
+	case approval.FieldKind:
+		return m.OldKind(ctx)
+	case approval.FieldRisk:
+		return m.OldRisk(ctx)
+	case approval.FieldTitle:
+		return m.OldTitle(ctx)
+	case approval.FieldPreview:
+		return m.OldPreview(ctx)
+	case approval.FieldReason:
+		return m.OldReason(ctx)
+	case approval.FieldArguments:
+		return m.OldArguments(ctx)
+	case approval.FieldArgumentsHash:
+		return m.OldArgumentsHash(ctx)
+	case approval.FieldConfigurationHash:
+		return m.OldConfigurationHash(ctx)
+	case approval.FieldOptions:
+		return m.OldOptions(ctx)
+	case approval.FieldStatus:
+		return m.OldStatus(ctx)
+	case approval.FieldComment:
+		return m.OldComment(ctx)
+	case approval.FieldEditedArguments:
+		return m.OldEditedArguments(ctx)
+	case approval.FieldAnswer:
+		return m.OldAnswer(ctx)
+	case approval.FieldRequestedAt:
+		return m.OldRequestedAt(ctx)
+	case approval.FieldExpiresAt:
+		return m.OldExpiresAt(ctx)
+	case approval.FieldDecidedAt:
+		return m.OldDecidedAt(ctx)
+	case approval.FieldDecidedBy:
+		return m.OldDecidedBy(ctx)
+	case approval.FieldDecidedVia:
+		return m.OldDecidedVia(ctx)
+	case approval.FieldApproverRole:
+		return m.OldApproverRole(ctx)
+	case approval.FieldApproverIds:
+		return m.OldApproverIds(ctx)
+	case approval.FieldSelfApproval:
+		return m.OldSelfApproval(ctx)
+	case approval.FieldSlackIntegrationID:
+		return m.OldSlackIntegrationID(ctx)
+	case approval.FieldSlackChannel:
+		return m.OldSlackChannel(ctx)
+	case approval.FieldSlackTs:
+		return m.OldSlackTs(ctx)
+	case approval.FieldSlackError:
+		return m.OldSlackError(ctx)
+	case approval.FieldSlackAttempts:
+		return m.OldSlackAttempts(ctx)
+	case approval.FieldSlackDueAt:
+		return m.OldSlackDueAt(ctx)
+	case approval.FieldNotifiedAt:
+		return m.OldNotifiedAt(ctx)
+	case approval.FieldNonce:
+		return m.OldNonce(ctx)
+	}
+	return nil, fmt.Errorf("unknown Approval field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ApprovalMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case approval.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	case approval.FieldUpdatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUpdatedAt(v)
+		return nil
+	case approval.FieldWorkspaceID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWorkspaceID(v)
+		return nil
+	case approval.FieldRunID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRunID(v)
+		return nil
+	case approval.FieldAgentID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAgentID(v)
+		return nil
+	case approval.FieldSubjectID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSubjectID(v)
+		return nil
+	case approval.FieldCallID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCallID(v)
+		return nil
+	case approval.FieldTool:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTool(v)
+		return nil
+	case approval.FieldToolTitle:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetToolTitle(v)
+		return nil
+	case approval.FieldIntegrationID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetIntegrationID(v)
+		return nil
+	case approval.FieldKind:
+		v, ok := value.(approval.Kind)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKind(v)
+		return nil
+	case approval.FieldRisk:
+		v, ok := value.(approval.Risk)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRisk(v)
+		return nil
+	case approval.FieldTitle:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTitle(v)
+		return nil
+	case approval.FieldPreview:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPreview(v)
+		return nil
+	case approval.FieldReason:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReason(v)
+		return nil
+	case approval.FieldArguments:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetArguments(v)
+		return nil
+	case approval.FieldArgumentsHash:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetArgumentsHash(v)
+		return nil
+	case approval.FieldConfigurationHash:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetConfigurationHash(v)
+		return nil
+	case approval.FieldOptions:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOptions(v)
+		return nil
+	case approval.FieldStatus:
+		v, ok := value.(approval.Status)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStatus(v)
+		return nil
+	case approval.FieldComment:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetComment(v)
+		return nil
+	case approval.FieldEditedArguments:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEditedArguments(v)
+		return nil
+	case approval.FieldAnswer:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAnswer(v)
+		return nil
+	case approval.FieldRequestedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRequestedAt(v)
+		return nil
+	case approval.FieldExpiresAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetExpiresAt(v)
+		return nil
+	case approval.FieldDecidedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDecidedAt(v)
+		return nil
+	case approval.FieldDecidedBy:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDecidedBy(v)
+		return nil
+	case approval.FieldDecidedVia:
+		v, ok := value.(approval.DecidedVia)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDecidedVia(v)
+		return nil
+	case approval.FieldApproverRole:
+		v, ok := value.(approval.ApproverRole)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetApproverRole(v)
+		return nil
+	case approval.FieldApproverIds:
+		v, ok := value.([]uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetApproverIds(v)
+		return nil
+	case approval.FieldSelfApproval:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSelfApproval(v)
+		return nil
+	case approval.FieldSlackIntegrationID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSlackIntegrationID(v)
+		return nil
+	case approval.FieldSlackChannel:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSlackChannel(v)
+		return nil
+	case approval.FieldSlackTs:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSlackTs(v)
+		return nil
+	case approval.FieldSlackError:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSlackError(v)
+		return nil
+	case approval.FieldSlackAttempts:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSlackAttempts(v)
+		return nil
+	case approval.FieldSlackDueAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSlackDueAt(v)
+		return nil
+	case approval.FieldNotifiedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNotifiedAt(v)
+		return nil
+	case approval.FieldNonce:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNonce(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Approval field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *ApprovalMutation) AddedFields() []string {
+	var fields []string
+	if m.addslack_attempts != nil {
+		fields = append(fields, approval.FieldSlackAttempts)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *ApprovalMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case approval.FieldSlackAttempts:
+		return m.AddedSlackAttempts()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ApprovalMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case approval.FieldSlackAttempts:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddSlackAttempts(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Approval numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *ApprovalMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(approval.FieldIntegrationID) {
+		fields = append(fields, approval.FieldIntegrationID)
+	}
+	if m.FieldCleared(approval.FieldComment) {
+		fields = append(fields, approval.FieldComment)
+	}
+	if m.FieldCleared(approval.FieldEditedArguments) {
+		fields = append(fields, approval.FieldEditedArguments)
+	}
+	if m.FieldCleared(approval.FieldAnswer) {
+		fields = append(fields, approval.FieldAnswer)
+	}
+	if m.FieldCleared(approval.FieldDecidedAt) {
+		fields = append(fields, approval.FieldDecidedAt)
+	}
+	if m.FieldCleared(approval.FieldDecidedBy) {
+		fields = append(fields, approval.FieldDecidedBy)
+	}
+	if m.FieldCleared(approval.FieldDecidedVia) {
+		fields = append(fields, approval.FieldDecidedVia)
+	}
+	if m.FieldCleared(approval.FieldApproverRole) {
+		fields = append(fields, approval.FieldApproverRole)
+	}
+	if m.FieldCleared(approval.FieldSlackIntegrationID) {
+		fields = append(fields, approval.FieldSlackIntegrationID)
+	}
+	if m.FieldCleared(approval.FieldSlackChannel) {
+		fields = append(fields, approval.FieldSlackChannel)
+	}
+	if m.FieldCleared(approval.FieldSlackTs) {
+		fields = append(fields, approval.FieldSlackTs)
+	}
+	if m.FieldCleared(approval.FieldSlackError) {
+		fields = append(fields, approval.FieldSlackError)
+	}
+	if m.FieldCleared(approval.FieldSlackDueAt) {
+		fields = append(fields, approval.FieldSlackDueAt)
+	}
+	if m.FieldCleared(approval.FieldNotifiedAt) {
+		fields = append(fields, approval.FieldNotifiedAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *ApprovalMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *ApprovalMutation) ClearField(name string) error {
+	switch name {
+	case approval.FieldIntegrationID:
+		m.ClearIntegrationID()
+		return nil
+	case approval.FieldComment:
+		m.ClearComment()
+		return nil
+	case approval.FieldEditedArguments:
+		m.ClearEditedArguments()
+		return nil
+	case approval.FieldAnswer:
+		m.ClearAnswer()
+		return nil
+	case approval.FieldDecidedAt:
+		m.ClearDecidedAt()
+		return nil
+	case approval.FieldDecidedBy:
+		m.ClearDecidedBy()
+		return nil
+	case approval.FieldDecidedVia:
+		m.ClearDecidedVia()
+		return nil
+	case approval.FieldApproverRole:
+		m.ClearApproverRole()
+		return nil
+	case approval.FieldSlackIntegrationID:
+		m.ClearSlackIntegrationID()
+		return nil
+	case approval.FieldSlackChannel:
+		m.ClearSlackChannel()
+		return nil
+	case approval.FieldSlackTs:
+		m.ClearSlackTs()
+		return nil
+	case approval.FieldSlackError:
+		m.ClearSlackError()
+		return nil
+	case approval.FieldSlackDueAt:
+		m.ClearSlackDueAt()
+		return nil
+	case approval.FieldNotifiedAt:
+		m.ClearNotifiedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Approval nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *ApprovalMutation) ResetField(name string) error {
+	switch name {
+	case approval.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	case approval.FieldUpdatedAt:
+		m.ResetUpdatedAt()
+		return nil
+	case approval.FieldWorkspaceID:
+		m.ResetWorkspaceID()
+		return nil
+	case approval.FieldRunID:
+		m.ResetRunID()
+		return nil
+	case approval.FieldAgentID:
+		m.ResetAgentID()
+		return nil
+	case approval.FieldSubjectID:
+		m.ResetSubjectID()
+		return nil
+	case approval.FieldCallID:
+		m.ResetCallID()
+		return nil
+	case approval.FieldTool:
+		m.ResetTool()
+		return nil
+	case approval.FieldToolTitle:
+		m.ResetToolTitle()
+		return nil
+	case approval.FieldIntegrationID:
+		m.ResetIntegrationID()
+		return nil
+	case approval.FieldKind:
+		m.ResetKind()
+		return nil
+	case approval.FieldRisk:
+		m.ResetRisk()
+		return nil
+	case approval.FieldTitle:
+		m.ResetTitle()
+		return nil
+	case approval.FieldPreview:
+		m.ResetPreview()
+		return nil
+	case approval.FieldReason:
+		m.ResetReason()
+		return nil
+	case approval.FieldArguments:
+		m.ResetArguments()
+		return nil
+	case approval.FieldArgumentsHash:
+		m.ResetArgumentsHash()
+		return nil
+	case approval.FieldConfigurationHash:
+		m.ResetConfigurationHash()
+		return nil
+	case approval.FieldOptions:
+		m.ResetOptions()
+		return nil
+	case approval.FieldStatus:
+		m.ResetStatus()
+		return nil
+	case approval.FieldComment:
+		m.ResetComment()
+		return nil
+	case approval.FieldEditedArguments:
+		m.ResetEditedArguments()
+		return nil
+	case approval.FieldAnswer:
+		m.ResetAnswer()
+		return nil
+	case approval.FieldRequestedAt:
+		m.ResetRequestedAt()
+		return nil
+	case approval.FieldExpiresAt:
+		m.ResetExpiresAt()
+		return nil
+	case approval.FieldDecidedAt:
+		m.ResetDecidedAt()
+		return nil
+	case approval.FieldDecidedBy:
+		m.ResetDecidedBy()
+		return nil
+	case approval.FieldDecidedVia:
+		m.ResetDecidedVia()
+		return nil
+	case approval.FieldApproverRole:
+		m.ResetApproverRole()
+		return nil
+	case approval.FieldApproverIds:
+		m.ResetApproverIds()
+		return nil
+	case approval.FieldSelfApproval:
+		m.ResetSelfApproval()
+		return nil
+	case approval.FieldSlackIntegrationID:
+		m.ResetSlackIntegrationID()
+		return nil
+	case approval.FieldSlackChannel:
+		m.ResetSlackChannel()
+		return nil
+	case approval.FieldSlackTs:
+		m.ResetSlackTs()
+		return nil
+	case approval.FieldSlackError:
+		m.ResetSlackError()
+		return nil
+	case approval.FieldSlackAttempts:
+		m.ResetSlackAttempts()
+		return nil
+	case approval.FieldSlackDueAt:
+		m.ResetSlackDueAt()
+		return nil
+	case approval.FieldNotifiedAt:
+		m.ResetNotifiedAt()
+		return nil
+	case approval.FieldNonce:
+		m.ResetNonce()
+		return nil
+	}
+	return fmt.Errorf("unknown Approval field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *ApprovalMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *ApprovalMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *ApprovalMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *ApprovalMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *ApprovalMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *ApprovalMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *ApprovalMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Approval unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *ApprovalMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Approval edge %s", name)
 }
 
 // AuditEntryMutation represents an operation that mutates the AuditEntry nodes in the graph.
@@ -33224,6 +36020,1103 @@ func (m *ToolConnectionMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown ToolConnection edge %s", name)
 }
 
+// ToolGrantMutation represents an operation that mutates the ToolGrant nodes in the graph.
+type ToolGrantMutation struct {
+	config
+	op              Op
+	typ             string
+	id              *uuid.UUID
+	created_at      *time.Time
+	updated_at      *time.Time
+	workspace_id    *uuid.UUID
+	agent_id        *uuid.UUID
+	tool            *string
+	scope           *toolgrant.Scope
+	run_id          *uuid.UUID
+	conversation_id *uuid.UUID
+	person_id       *uuid.UUID
+	approval_id     *uuid.UUID
+	created_by      *uuid.UUID
+	revoked_at      *time.Time
+	revoked_by      *uuid.UUID
+	clearedFields   map[string]struct{}
+	done            bool
+	oldValue        func(context.Context) (*ToolGrant, error)
+	predicates      []predicate.ToolGrant
+}
+
+var _ ent.Mutation = (*ToolGrantMutation)(nil)
+
+// toolgrantOption allows management of the mutation configuration using functional options.
+type toolgrantOption func(*ToolGrantMutation)
+
+// newToolGrantMutation creates new mutation for the ToolGrant entity.
+func newToolGrantMutation(c config, op Op, opts ...toolgrantOption) *ToolGrantMutation {
+	m := &ToolGrantMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeToolGrant,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withToolGrantID sets the ID field of the mutation.
+func withToolGrantID(id uuid.UUID) toolgrantOption {
+	return func(m *ToolGrantMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *ToolGrant
+		)
+		m.oldValue = func(ctx context.Context) (*ToolGrant, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().ToolGrant.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withToolGrant sets the old ToolGrant of the mutation.
+func withToolGrant(node *ToolGrant) toolgrantOption {
+	return func(m *ToolGrantMutation) {
+		m.oldValue = func(context.Context) (*ToolGrant, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m ToolGrantMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m ToolGrantMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of ToolGrant entities.
+func (m *ToolGrantMutation) SetID(id uuid.UUID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *ToolGrantMutation) ID() (id uuid.UUID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *ToolGrantMutation) IDs(ctx context.Context) ([]uuid.UUID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []uuid.UUID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().ToolGrant.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *ToolGrantMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *ToolGrantMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the ToolGrant entity.
+// If the ToolGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolGrantMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *ToolGrantMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// SetUpdatedAt sets the "updated_at" field.
+func (m *ToolGrantMutation) SetUpdatedAt(t time.Time) {
+	m.updated_at = &t
+}
+
+// UpdatedAt returns the value of the "updated_at" field in the mutation.
+func (m *ToolGrantMutation) UpdatedAt() (r time.Time, exists bool) {
+	v := m.updated_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUpdatedAt returns the old "updated_at" field's value of the ToolGrant entity.
+// If the ToolGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolGrantMutation) OldUpdatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUpdatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUpdatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUpdatedAt: %w", err)
+	}
+	return oldValue.UpdatedAt, nil
+}
+
+// ResetUpdatedAt resets all changes to the "updated_at" field.
+func (m *ToolGrantMutation) ResetUpdatedAt() {
+	m.updated_at = nil
+}
+
+// SetWorkspaceID sets the "workspace_id" field.
+func (m *ToolGrantMutation) SetWorkspaceID(u uuid.UUID) {
+	m.workspace_id = &u
+}
+
+// WorkspaceID returns the value of the "workspace_id" field in the mutation.
+func (m *ToolGrantMutation) WorkspaceID() (r uuid.UUID, exists bool) {
+	v := m.workspace_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWorkspaceID returns the old "workspace_id" field's value of the ToolGrant entity.
+// If the ToolGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolGrantMutation) OldWorkspaceID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWorkspaceID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWorkspaceID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWorkspaceID: %w", err)
+	}
+	return oldValue.WorkspaceID, nil
+}
+
+// ResetWorkspaceID resets all changes to the "workspace_id" field.
+func (m *ToolGrantMutation) ResetWorkspaceID() {
+	m.workspace_id = nil
+}
+
+// SetAgentID sets the "agent_id" field.
+func (m *ToolGrantMutation) SetAgentID(u uuid.UUID) {
+	m.agent_id = &u
+}
+
+// AgentID returns the value of the "agent_id" field in the mutation.
+func (m *ToolGrantMutation) AgentID() (r uuid.UUID, exists bool) {
+	v := m.agent_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAgentID returns the old "agent_id" field's value of the ToolGrant entity.
+// If the ToolGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolGrantMutation) OldAgentID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAgentID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAgentID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAgentID: %w", err)
+	}
+	return oldValue.AgentID, nil
+}
+
+// ResetAgentID resets all changes to the "agent_id" field.
+func (m *ToolGrantMutation) ResetAgentID() {
+	m.agent_id = nil
+}
+
+// SetTool sets the "tool" field.
+func (m *ToolGrantMutation) SetTool(s string) {
+	m.tool = &s
+}
+
+// Tool returns the value of the "tool" field in the mutation.
+func (m *ToolGrantMutation) Tool() (r string, exists bool) {
+	v := m.tool
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTool returns the old "tool" field's value of the ToolGrant entity.
+// If the ToolGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolGrantMutation) OldTool(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTool is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTool requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTool: %w", err)
+	}
+	return oldValue.Tool, nil
+}
+
+// ResetTool resets all changes to the "tool" field.
+func (m *ToolGrantMutation) ResetTool() {
+	m.tool = nil
+}
+
+// SetScope sets the "scope" field.
+func (m *ToolGrantMutation) SetScope(t toolgrant.Scope) {
+	m.scope = &t
+}
+
+// Scope returns the value of the "scope" field in the mutation.
+func (m *ToolGrantMutation) Scope() (r toolgrant.Scope, exists bool) {
+	v := m.scope
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldScope returns the old "scope" field's value of the ToolGrant entity.
+// If the ToolGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolGrantMutation) OldScope(ctx context.Context) (v toolgrant.Scope, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldScope is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldScope requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldScope: %w", err)
+	}
+	return oldValue.Scope, nil
+}
+
+// ResetScope resets all changes to the "scope" field.
+func (m *ToolGrantMutation) ResetScope() {
+	m.scope = nil
+}
+
+// SetRunID sets the "run_id" field.
+func (m *ToolGrantMutation) SetRunID(u uuid.UUID) {
+	m.run_id = &u
+}
+
+// RunID returns the value of the "run_id" field in the mutation.
+func (m *ToolGrantMutation) RunID() (r uuid.UUID, exists bool) {
+	v := m.run_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRunID returns the old "run_id" field's value of the ToolGrant entity.
+// If the ToolGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolGrantMutation) OldRunID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRunID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRunID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRunID: %w", err)
+	}
+	return oldValue.RunID, nil
+}
+
+// ClearRunID clears the value of the "run_id" field.
+func (m *ToolGrantMutation) ClearRunID() {
+	m.run_id = nil
+	m.clearedFields[toolgrant.FieldRunID] = struct{}{}
+}
+
+// RunIDCleared returns if the "run_id" field was cleared in this mutation.
+func (m *ToolGrantMutation) RunIDCleared() bool {
+	_, ok := m.clearedFields[toolgrant.FieldRunID]
+	return ok
+}
+
+// ResetRunID resets all changes to the "run_id" field.
+func (m *ToolGrantMutation) ResetRunID() {
+	m.run_id = nil
+	delete(m.clearedFields, toolgrant.FieldRunID)
+}
+
+// SetConversationID sets the "conversation_id" field.
+func (m *ToolGrantMutation) SetConversationID(u uuid.UUID) {
+	m.conversation_id = &u
+}
+
+// ConversationID returns the value of the "conversation_id" field in the mutation.
+func (m *ToolGrantMutation) ConversationID() (r uuid.UUID, exists bool) {
+	v := m.conversation_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldConversationID returns the old "conversation_id" field's value of the ToolGrant entity.
+// If the ToolGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolGrantMutation) OldConversationID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldConversationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldConversationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldConversationID: %w", err)
+	}
+	return oldValue.ConversationID, nil
+}
+
+// ClearConversationID clears the value of the "conversation_id" field.
+func (m *ToolGrantMutation) ClearConversationID() {
+	m.conversation_id = nil
+	m.clearedFields[toolgrant.FieldConversationID] = struct{}{}
+}
+
+// ConversationIDCleared returns if the "conversation_id" field was cleared in this mutation.
+func (m *ToolGrantMutation) ConversationIDCleared() bool {
+	_, ok := m.clearedFields[toolgrant.FieldConversationID]
+	return ok
+}
+
+// ResetConversationID resets all changes to the "conversation_id" field.
+func (m *ToolGrantMutation) ResetConversationID() {
+	m.conversation_id = nil
+	delete(m.clearedFields, toolgrant.FieldConversationID)
+}
+
+// SetPersonID sets the "person_id" field.
+func (m *ToolGrantMutation) SetPersonID(u uuid.UUID) {
+	m.person_id = &u
+}
+
+// PersonID returns the value of the "person_id" field in the mutation.
+func (m *ToolGrantMutation) PersonID() (r uuid.UUID, exists bool) {
+	v := m.person_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPersonID returns the old "person_id" field's value of the ToolGrant entity.
+// If the ToolGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolGrantMutation) OldPersonID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPersonID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPersonID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPersonID: %w", err)
+	}
+	return oldValue.PersonID, nil
+}
+
+// ClearPersonID clears the value of the "person_id" field.
+func (m *ToolGrantMutation) ClearPersonID() {
+	m.person_id = nil
+	m.clearedFields[toolgrant.FieldPersonID] = struct{}{}
+}
+
+// PersonIDCleared returns if the "person_id" field was cleared in this mutation.
+func (m *ToolGrantMutation) PersonIDCleared() bool {
+	_, ok := m.clearedFields[toolgrant.FieldPersonID]
+	return ok
+}
+
+// ResetPersonID resets all changes to the "person_id" field.
+func (m *ToolGrantMutation) ResetPersonID() {
+	m.person_id = nil
+	delete(m.clearedFields, toolgrant.FieldPersonID)
+}
+
+// SetApprovalID sets the "approval_id" field.
+func (m *ToolGrantMutation) SetApprovalID(u uuid.UUID) {
+	m.approval_id = &u
+}
+
+// ApprovalID returns the value of the "approval_id" field in the mutation.
+func (m *ToolGrantMutation) ApprovalID() (r uuid.UUID, exists bool) {
+	v := m.approval_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldApprovalID returns the old "approval_id" field's value of the ToolGrant entity.
+// If the ToolGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolGrantMutation) OldApprovalID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldApprovalID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldApprovalID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldApprovalID: %w", err)
+	}
+	return oldValue.ApprovalID, nil
+}
+
+// ClearApprovalID clears the value of the "approval_id" field.
+func (m *ToolGrantMutation) ClearApprovalID() {
+	m.approval_id = nil
+	m.clearedFields[toolgrant.FieldApprovalID] = struct{}{}
+}
+
+// ApprovalIDCleared returns if the "approval_id" field was cleared in this mutation.
+func (m *ToolGrantMutation) ApprovalIDCleared() bool {
+	_, ok := m.clearedFields[toolgrant.FieldApprovalID]
+	return ok
+}
+
+// ResetApprovalID resets all changes to the "approval_id" field.
+func (m *ToolGrantMutation) ResetApprovalID() {
+	m.approval_id = nil
+	delete(m.clearedFields, toolgrant.FieldApprovalID)
+}
+
+// SetCreatedBy sets the "created_by" field.
+func (m *ToolGrantMutation) SetCreatedBy(u uuid.UUID) {
+	m.created_by = &u
+}
+
+// CreatedBy returns the value of the "created_by" field in the mutation.
+func (m *ToolGrantMutation) CreatedBy() (r uuid.UUID, exists bool) {
+	v := m.created_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedBy returns the old "created_by" field's value of the ToolGrant entity.
+// If the ToolGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolGrantMutation) OldCreatedBy(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedBy: %w", err)
+	}
+	return oldValue.CreatedBy, nil
+}
+
+// ResetCreatedBy resets all changes to the "created_by" field.
+func (m *ToolGrantMutation) ResetCreatedBy() {
+	m.created_by = nil
+}
+
+// SetRevokedAt sets the "revoked_at" field.
+func (m *ToolGrantMutation) SetRevokedAt(t time.Time) {
+	m.revoked_at = &t
+}
+
+// RevokedAt returns the value of the "revoked_at" field in the mutation.
+func (m *ToolGrantMutation) RevokedAt() (r time.Time, exists bool) {
+	v := m.revoked_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRevokedAt returns the old "revoked_at" field's value of the ToolGrant entity.
+// If the ToolGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolGrantMutation) OldRevokedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRevokedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRevokedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRevokedAt: %w", err)
+	}
+	return oldValue.RevokedAt, nil
+}
+
+// ClearRevokedAt clears the value of the "revoked_at" field.
+func (m *ToolGrantMutation) ClearRevokedAt() {
+	m.revoked_at = nil
+	m.clearedFields[toolgrant.FieldRevokedAt] = struct{}{}
+}
+
+// RevokedAtCleared returns if the "revoked_at" field was cleared in this mutation.
+func (m *ToolGrantMutation) RevokedAtCleared() bool {
+	_, ok := m.clearedFields[toolgrant.FieldRevokedAt]
+	return ok
+}
+
+// ResetRevokedAt resets all changes to the "revoked_at" field.
+func (m *ToolGrantMutation) ResetRevokedAt() {
+	m.revoked_at = nil
+	delete(m.clearedFields, toolgrant.FieldRevokedAt)
+}
+
+// SetRevokedBy sets the "revoked_by" field.
+func (m *ToolGrantMutation) SetRevokedBy(u uuid.UUID) {
+	m.revoked_by = &u
+}
+
+// RevokedBy returns the value of the "revoked_by" field in the mutation.
+func (m *ToolGrantMutation) RevokedBy() (r uuid.UUID, exists bool) {
+	v := m.revoked_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRevokedBy returns the old "revoked_by" field's value of the ToolGrant entity.
+// If the ToolGrant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolGrantMutation) OldRevokedBy(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRevokedBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRevokedBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRevokedBy: %w", err)
+	}
+	return oldValue.RevokedBy, nil
+}
+
+// ClearRevokedBy clears the value of the "revoked_by" field.
+func (m *ToolGrantMutation) ClearRevokedBy() {
+	m.revoked_by = nil
+	m.clearedFields[toolgrant.FieldRevokedBy] = struct{}{}
+}
+
+// RevokedByCleared returns if the "revoked_by" field was cleared in this mutation.
+func (m *ToolGrantMutation) RevokedByCleared() bool {
+	_, ok := m.clearedFields[toolgrant.FieldRevokedBy]
+	return ok
+}
+
+// ResetRevokedBy resets all changes to the "revoked_by" field.
+func (m *ToolGrantMutation) ResetRevokedBy() {
+	m.revoked_by = nil
+	delete(m.clearedFields, toolgrant.FieldRevokedBy)
+}
+
+// Where appends a list predicates to the ToolGrantMutation builder.
+func (m *ToolGrantMutation) Where(ps ...predicate.ToolGrant) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the ToolGrantMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *ToolGrantMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.ToolGrant, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *ToolGrantMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *ToolGrantMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (ToolGrant).
+func (m *ToolGrantMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *ToolGrantMutation) Fields() []string {
+	fields := make([]string, 0, 13)
+	if m.created_at != nil {
+		fields = append(fields, toolgrant.FieldCreatedAt)
+	}
+	if m.updated_at != nil {
+		fields = append(fields, toolgrant.FieldUpdatedAt)
+	}
+	if m.workspace_id != nil {
+		fields = append(fields, toolgrant.FieldWorkspaceID)
+	}
+	if m.agent_id != nil {
+		fields = append(fields, toolgrant.FieldAgentID)
+	}
+	if m.tool != nil {
+		fields = append(fields, toolgrant.FieldTool)
+	}
+	if m.scope != nil {
+		fields = append(fields, toolgrant.FieldScope)
+	}
+	if m.run_id != nil {
+		fields = append(fields, toolgrant.FieldRunID)
+	}
+	if m.conversation_id != nil {
+		fields = append(fields, toolgrant.FieldConversationID)
+	}
+	if m.person_id != nil {
+		fields = append(fields, toolgrant.FieldPersonID)
+	}
+	if m.approval_id != nil {
+		fields = append(fields, toolgrant.FieldApprovalID)
+	}
+	if m.created_by != nil {
+		fields = append(fields, toolgrant.FieldCreatedBy)
+	}
+	if m.revoked_at != nil {
+		fields = append(fields, toolgrant.FieldRevokedAt)
+	}
+	if m.revoked_by != nil {
+		fields = append(fields, toolgrant.FieldRevokedBy)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *ToolGrantMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case toolgrant.FieldCreatedAt:
+		return m.CreatedAt()
+	case toolgrant.FieldUpdatedAt:
+		return m.UpdatedAt()
+	case toolgrant.FieldWorkspaceID:
+		return m.WorkspaceID()
+	case toolgrant.FieldAgentID:
+		return m.AgentID()
+	case toolgrant.FieldTool:
+		return m.Tool()
+	case toolgrant.FieldScope:
+		return m.Scope()
+	case toolgrant.FieldRunID:
+		return m.RunID()
+	case toolgrant.FieldConversationID:
+		return m.ConversationID()
+	case toolgrant.FieldPersonID:
+		return m.PersonID()
+	case toolgrant.FieldApprovalID:
+		return m.ApprovalID()
+	case toolgrant.FieldCreatedBy:
+		return m.CreatedBy()
+	case toolgrant.FieldRevokedAt:
+		return m.RevokedAt()
+	case toolgrant.FieldRevokedBy:
+		return m.RevokedBy()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *ToolGrantMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case toolgrant.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	case toolgrant.FieldUpdatedAt:
+		return m.OldUpdatedAt(ctx)
+	case toolgrant.FieldWorkspaceID:
+		return m.OldWorkspaceID(ctx)
+	case toolgrant.FieldAgentID:
+		return m.OldAgentID(ctx)
+	case toolgrant.FieldTool:
+		return m.OldTool(ctx)
+	case toolgrant.FieldScope:
+		return m.OldScope(ctx)
+	case toolgrant.FieldRunID:
+		return m.OldRunID(ctx)
+	case toolgrant.FieldConversationID:
+		return m.OldConversationID(ctx)
+	case toolgrant.FieldPersonID:
+		return m.OldPersonID(ctx)
+	case toolgrant.FieldApprovalID:
+		return m.OldApprovalID(ctx)
+	case toolgrant.FieldCreatedBy:
+		return m.OldCreatedBy(ctx)
+	case toolgrant.FieldRevokedAt:
+		return m.OldRevokedAt(ctx)
+	case toolgrant.FieldRevokedBy:
+		return m.OldRevokedBy(ctx)
+	}
+	return nil, fmt.Errorf("unknown ToolGrant field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ToolGrantMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case toolgrant.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	case toolgrant.FieldUpdatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUpdatedAt(v)
+		return nil
+	case toolgrant.FieldWorkspaceID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWorkspaceID(v)
+		return nil
+	case toolgrant.FieldAgentID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAgentID(v)
+		return nil
+	case toolgrant.FieldTool:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTool(v)
+		return nil
+	case toolgrant.FieldScope:
+		v, ok := value.(toolgrant.Scope)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetScope(v)
+		return nil
+	case toolgrant.FieldRunID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRunID(v)
+		return nil
+	case toolgrant.FieldConversationID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetConversationID(v)
+		return nil
+	case toolgrant.FieldPersonID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPersonID(v)
+		return nil
+	case toolgrant.FieldApprovalID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetApprovalID(v)
+		return nil
+	case toolgrant.FieldCreatedBy:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedBy(v)
+		return nil
+	case toolgrant.FieldRevokedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRevokedAt(v)
+		return nil
+	case toolgrant.FieldRevokedBy:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRevokedBy(v)
+		return nil
+	}
+	return fmt.Errorf("unknown ToolGrant field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *ToolGrantMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *ToolGrantMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ToolGrantMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown ToolGrant numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *ToolGrantMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(toolgrant.FieldRunID) {
+		fields = append(fields, toolgrant.FieldRunID)
+	}
+	if m.FieldCleared(toolgrant.FieldConversationID) {
+		fields = append(fields, toolgrant.FieldConversationID)
+	}
+	if m.FieldCleared(toolgrant.FieldPersonID) {
+		fields = append(fields, toolgrant.FieldPersonID)
+	}
+	if m.FieldCleared(toolgrant.FieldApprovalID) {
+		fields = append(fields, toolgrant.FieldApprovalID)
+	}
+	if m.FieldCleared(toolgrant.FieldRevokedAt) {
+		fields = append(fields, toolgrant.FieldRevokedAt)
+	}
+	if m.FieldCleared(toolgrant.FieldRevokedBy) {
+		fields = append(fields, toolgrant.FieldRevokedBy)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *ToolGrantMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *ToolGrantMutation) ClearField(name string) error {
+	switch name {
+	case toolgrant.FieldRunID:
+		m.ClearRunID()
+		return nil
+	case toolgrant.FieldConversationID:
+		m.ClearConversationID()
+		return nil
+	case toolgrant.FieldPersonID:
+		m.ClearPersonID()
+		return nil
+	case toolgrant.FieldApprovalID:
+		m.ClearApprovalID()
+		return nil
+	case toolgrant.FieldRevokedAt:
+		m.ClearRevokedAt()
+		return nil
+	case toolgrant.FieldRevokedBy:
+		m.ClearRevokedBy()
+		return nil
+	}
+	return fmt.Errorf("unknown ToolGrant nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *ToolGrantMutation) ResetField(name string) error {
+	switch name {
+	case toolgrant.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	case toolgrant.FieldUpdatedAt:
+		m.ResetUpdatedAt()
+		return nil
+	case toolgrant.FieldWorkspaceID:
+		m.ResetWorkspaceID()
+		return nil
+	case toolgrant.FieldAgentID:
+		m.ResetAgentID()
+		return nil
+	case toolgrant.FieldTool:
+		m.ResetTool()
+		return nil
+	case toolgrant.FieldScope:
+		m.ResetScope()
+		return nil
+	case toolgrant.FieldRunID:
+		m.ResetRunID()
+		return nil
+	case toolgrant.FieldConversationID:
+		m.ResetConversationID()
+		return nil
+	case toolgrant.FieldPersonID:
+		m.ResetPersonID()
+		return nil
+	case toolgrant.FieldApprovalID:
+		m.ResetApprovalID()
+		return nil
+	case toolgrant.FieldCreatedBy:
+		m.ResetCreatedBy()
+		return nil
+	case toolgrant.FieldRevokedAt:
+		m.ResetRevokedAt()
+		return nil
+	case toolgrant.FieldRevokedBy:
+		m.ResetRevokedBy()
+		return nil
+	}
+	return fmt.Errorf("unknown ToolGrant field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *ToolGrantMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *ToolGrantMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *ToolGrantMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *ToolGrantMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *ToolGrantMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *ToolGrantMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *ToolGrantMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown ToolGrant unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *ToolGrantMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown ToolGrant edge %s", name)
+}
+
 // ToolIntegrationMutation represents an operation that mutates the ToolIntegration nodes in the graph.
 type ToolIntegrationMutation struct {
 	config
@@ -35570,21 +39463,25 @@ func (m *UserMutation) ResetEdge(name string) error {
 // WorkspaceMutation represents an operation that mutates the Workspace nodes in the graph.
 type WorkspaceMutation struct {
 	config
-	op                 Op
-	typ                string
-	id                 *uuid.UUID
-	created_at         *time.Time
-	updated_at         *time.Time
-	name               *string
-	query_limit        *int64
-	addquery_limit     *int64
-	clearedFields      map[string]struct{}
-	memberships        map[uuid.UUID]struct{}
-	removedmemberships map[uuid.UUID]struct{}
-	clearedmemberships bool
-	done               bool
-	oldValue           func(context.Context) (*Workspace, error)
-	predicates         []predicate.Workspace
+	op                      Op
+	typ                     string
+	id                      *uuid.UUID
+	created_at              *time.Time
+	updated_at              *time.Time
+	name                    *string
+	query_limit             *int64
+	addquery_limit          *int64
+	tool_policy             *json.RawMessage
+	appendtool_policy       json.RawMessage
+	approval_integration_id *uuid.UUID
+	approval_channel        *string
+	clearedFields           map[string]struct{}
+	memberships             map[uuid.UUID]struct{}
+	removedmemberships      map[uuid.UUID]struct{}
+	clearedmemberships      bool
+	done                    bool
+	oldValue                func(context.Context) (*Workspace, error)
+	predicates              []predicate.Workspace
 }
 
 var _ ent.Mutation = (*WorkspaceMutation)(nil)
@@ -35869,6 +39766,155 @@ func (m *WorkspaceMutation) ResetQueryLimit() {
 	delete(m.clearedFields, workspace.FieldQueryLimit)
 }
 
+// SetToolPolicy sets the "tool_policy" field.
+func (m *WorkspaceMutation) SetToolPolicy(jm json.RawMessage) {
+	m.tool_policy = &jm
+	m.appendtool_policy = nil
+}
+
+// ToolPolicy returns the value of the "tool_policy" field in the mutation.
+func (m *WorkspaceMutation) ToolPolicy() (r json.RawMessage, exists bool) {
+	v := m.tool_policy
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldToolPolicy returns the old "tool_policy" field's value of the Workspace entity.
+// If the Workspace object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WorkspaceMutation) OldToolPolicy(ctx context.Context) (v json.RawMessage, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldToolPolicy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldToolPolicy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldToolPolicy: %w", err)
+	}
+	return oldValue.ToolPolicy, nil
+}
+
+// AppendToolPolicy adds jm to the "tool_policy" field.
+func (m *WorkspaceMutation) AppendToolPolicy(jm json.RawMessage) {
+	m.appendtool_policy = append(m.appendtool_policy, jm...)
+}
+
+// AppendedToolPolicy returns the list of values that were appended to the "tool_policy" field in this mutation.
+func (m *WorkspaceMutation) AppendedToolPolicy() (json.RawMessage, bool) {
+	if len(m.appendtool_policy) == 0 {
+		return nil, false
+	}
+	return m.appendtool_policy, true
+}
+
+// ResetToolPolicy resets all changes to the "tool_policy" field.
+func (m *WorkspaceMutation) ResetToolPolicy() {
+	m.tool_policy = nil
+	m.appendtool_policy = nil
+}
+
+// SetApprovalIntegrationID sets the "approval_integration_id" field.
+func (m *WorkspaceMutation) SetApprovalIntegrationID(u uuid.UUID) {
+	m.approval_integration_id = &u
+}
+
+// ApprovalIntegrationID returns the value of the "approval_integration_id" field in the mutation.
+func (m *WorkspaceMutation) ApprovalIntegrationID() (r uuid.UUID, exists bool) {
+	v := m.approval_integration_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldApprovalIntegrationID returns the old "approval_integration_id" field's value of the Workspace entity.
+// If the Workspace object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WorkspaceMutation) OldApprovalIntegrationID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldApprovalIntegrationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldApprovalIntegrationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldApprovalIntegrationID: %w", err)
+	}
+	return oldValue.ApprovalIntegrationID, nil
+}
+
+// ClearApprovalIntegrationID clears the value of the "approval_integration_id" field.
+func (m *WorkspaceMutation) ClearApprovalIntegrationID() {
+	m.approval_integration_id = nil
+	m.clearedFields[workspace.FieldApprovalIntegrationID] = struct{}{}
+}
+
+// ApprovalIntegrationIDCleared returns if the "approval_integration_id" field was cleared in this mutation.
+func (m *WorkspaceMutation) ApprovalIntegrationIDCleared() bool {
+	_, ok := m.clearedFields[workspace.FieldApprovalIntegrationID]
+	return ok
+}
+
+// ResetApprovalIntegrationID resets all changes to the "approval_integration_id" field.
+func (m *WorkspaceMutation) ResetApprovalIntegrationID() {
+	m.approval_integration_id = nil
+	delete(m.clearedFields, workspace.FieldApprovalIntegrationID)
+}
+
+// SetApprovalChannel sets the "approval_channel" field.
+func (m *WorkspaceMutation) SetApprovalChannel(s string) {
+	m.approval_channel = &s
+}
+
+// ApprovalChannel returns the value of the "approval_channel" field in the mutation.
+func (m *WorkspaceMutation) ApprovalChannel() (r string, exists bool) {
+	v := m.approval_channel
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldApprovalChannel returns the old "approval_channel" field's value of the Workspace entity.
+// If the Workspace object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WorkspaceMutation) OldApprovalChannel(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldApprovalChannel is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldApprovalChannel requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldApprovalChannel: %w", err)
+	}
+	return oldValue.ApprovalChannel, nil
+}
+
+// ClearApprovalChannel clears the value of the "approval_channel" field.
+func (m *WorkspaceMutation) ClearApprovalChannel() {
+	m.approval_channel = nil
+	m.clearedFields[workspace.FieldApprovalChannel] = struct{}{}
+}
+
+// ApprovalChannelCleared returns if the "approval_channel" field was cleared in this mutation.
+func (m *WorkspaceMutation) ApprovalChannelCleared() bool {
+	_, ok := m.clearedFields[workspace.FieldApprovalChannel]
+	return ok
+}
+
+// ResetApprovalChannel resets all changes to the "approval_channel" field.
+func (m *WorkspaceMutation) ResetApprovalChannel() {
+	m.approval_channel = nil
+	delete(m.clearedFields, workspace.FieldApprovalChannel)
+}
+
 // AddMembershipIDs adds the "memberships" edge to the Membership entity by ids.
 func (m *WorkspaceMutation) AddMembershipIDs(ids ...uuid.UUID) {
 	if m.memberships == nil {
@@ -35957,7 +40003,7 @@ func (m *WorkspaceMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *WorkspaceMutation) Fields() []string {
-	fields := make([]string, 0, 4)
+	fields := make([]string, 0, 7)
 	if m.created_at != nil {
 		fields = append(fields, workspace.FieldCreatedAt)
 	}
@@ -35969,6 +40015,15 @@ func (m *WorkspaceMutation) Fields() []string {
 	}
 	if m.query_limit != nil {
 		fields = append(fields, workspace.FieldQueryLimit)
+	}
+	if m.tool_policy != nil {
+		fields = append(fields, workspace.FieldToolPolicy)
+	}
+	if m.approval_integration_id != nil {
+		fields = append(fields, workspace.FieldApprovalIntegrationID)
+	}
+	if m.approval_channel != nil {
+		fields = append(fields, workspace.FieldApprovalChannel)
 	}
 	return fields
 }
@@ -35986,6 +40041,12 @@ func (m *WorkspaceMutation) Field(name string) (ent.Value, bool) {
 		return m.Name()
 	case workspace.FieldQueryLimit:
 		return m.QueryLimit()
+	case workspace.FieldToolPolicy:
+		return m.ToolPolicy()
+	case workspace.FieldApprovalIntegrationID:
+		return m.ApprovalIntegrationID()
+	case workspace.FieldApprovalChannel:
+		return m.ApprovalChannel()
 	}
 	return nil, false
 }
@@ -36003,6 +40064,12 @@ func (m *WorkspaceMutation) OldField(ctx context.Context, name string) (ent.Valu
 		return m.OldName(ctx)
 	case workspace.FieldQueryLimit:
 		return m.OldQueryLimit(ctx)
+	case workspace.FieldToolPolicy:
+		return m.OldToolPolicy(ctx)
+	case workspace.FieldApprovalIntegrationID:
+		return m.OldApprovalIntegrationID(ctx)
+	case workspace.FieldApprovalChannel:
+		return m.OldApprovalChannel(ctx)
 	}
 	return nil, fmt.Errorf("unknown Workspace field %s", name)
 }
@@ -36039,6 +40106,27 @@ func (m *WorkspaceMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetQueryLimit(v)
+		return nil
+	case workspace.FieldToolPolicy:
+		v, ok := value.(json.RawMessage)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetToolPolicy(v)
+		return nil
+	case workspace.FieldApprovalIntegrationID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetApprovalIntegrationID(v)
+		return nil
+	case workspace.FieldApprovalChannel:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetApprovalChannel(v)
 		return nil
 	}
 	return fmt.Errorf("unknown Workspace field %s", name)
@@ -36088,6 +40176,12 @@ func (m *WorkspaceMutation) ClearedFields() []string {
 	if m.FieldCleared(workspace.FieldQueryLimit) {
 		fields = append(fields, workspace.FieldQueryLimit)
 	}
+	if m.FieldCleared(workspace.FieldApprovalIntegrationID) {
+		fields = append(fields, workspace.FieldApprovalIntegrationID)
+	}
+	if m.FieldCleared(workspace.FieldApprovalChannel) {
+		fields = append(fields, workspace.FieldApprovalChannel)
+	}
 	return fields
 }
 
@@ -36104,6 +40198,12 @@ func (m *WorkspaceMutation) ClearField(name string) error {
 	switch name {
 	case workspace.FieldQueryLimit:
 		m.ClearQueryLimit()
+		return nil
+	case workspace.FieldApprovalIntegrationID:
+		m.ClearApprovalIntegrationID()
+		return nil
+	case workspace.FieldApprovalChannel:
+		m.ClearApprovalChannel()
 		return nil
 	}
 	return fmt.Errorf("unknown Workspace nullable field %s", name)
@@ -36124,6 +40224,15 @@ func (m *WorkspaceMutation) ResetField(name string) error {
 		return nil
 	case workspace.FieldQueryLimit:
 		m.ResetQueryLimit()
+		return nil
+	case workspace.FieldToolPolicy:
+		m.ResetToolPolicy()
+		return nil
+	case workspace.FieldApprovalIntegrationID:
+		m.ResetApprovalIntegrationID()
+		return nil
+	case workspace.FieldApprovalChannel:
+		m.ResetApprovalChannel()
 		return nil
 	}
 	return fmt.Errorf("unknown Workspace field %s", name)

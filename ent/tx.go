@@ -24,6 +24,8 @@ type Tx struct {
 	AgentRun *AgentRunClient
 	// AgentTemplate is the client for interacting with the AgentTemplate builders.
 	AgentTemplate *AgentTemplateClient
+	// Approval is the client for interacting with the Approval builders.
+	Approval *ApprovalClient
 	// AuditEntry is the client for interacting with the AuditEntry builders.
 	AuditEntry *AuditEntryClient
 	// Collection is the client for interacting with the Collection builders.
@@ -62,6 +64,8 @@ type Tx struct {
 	SyncJob *SyncJobClient
 	// ToolConnection is the client for interacting with the ToolConnection builders.
 	ToolConnection *ToolConnectionClient
+	// ToolGrant is the client for interacting with the ToolGrant builders.
+	ToolGrant *ToolGrantClient
 	// ToolIntegration is the client for interacting with the ToolIntegration builders.
 	ToolIntegration *ToolIntegrationClient
 	// User is the client for interacting with the User builders.
@@ -204,6 +208,7 @@ func (tx *Tx) init() {
 	tx.AgentMemory = NewAgentMemoryClient(tx.config)
 	tx.AgentRun = NewAgentRunClient(tx.config)
 	tx.AgentTemplate = NewAgentTemplateClient(tx.config)
+	tx.Approval = NewApprovalClient(tx.config)
 	tx.AuditEntry = NewAuditEntryClient(tx.config)
 	tx.Collection = NewCollectionClient(tx.config)
 	tx.Connector = NewConnectorClient(tx.config)
@@ -223,6 +228,7 @@ func (tx *Tx) init() {
 	tx.SyncItem = NewSyncItemClient(tx.config)
 	tx.SyncJob = NewSyncJobClient(tx.config)
 	tx.ToolConnection = NewToolConnectionClient(tx.config)
+	tx.ToolGrant = NewToolGrantClient(tx.config)
 	tx.ToolIntegration = NewToolIntegrationClient(tx.config)
 	tx.User = NewUserClient(tx.config)
 	tx.Workspace = NewWorkspaceClient(tx.config)

@@ -3,6 +3,7 @@
 package ent
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -26,6 +27,12 @@ type Workspace struct {
 	Name string `json:"name,omitempty"`
 	// searches and chat messages a month, set by the operator; 0 for no limit, null for the default
 	QueryLimit *int64 `json:"query_limit,omitempty"`
+	// which calls of agents ask or are denied, on top of all other policies
+	ToolPolicy json.RawMessage `json:"tool_policy,omitempty"`
+	// the inbound integration that posts approvals which name no channel
+	ApprovalIntegrationID *uuid.UUID `json:"approval_integration_id,omitempty"`
+	// the channel where it posts them
+	ApprovalChannel *string `json:"approval_channel,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the WorkspaceQuery when eager-loading is set.
 	Edges        WorkspaceEdges `json:"edges"`
@@ -57,9 +64,13 @@ func (*Workspace) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
+		case workspace.FieldApprovalIntegrationID:
+			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
+		case workspace.FieldToolPolicy:
+			values[i] = new([]byte)
 		case workspace.FieldQueryLimit:
 			values[i] = new(sql.NullInt64)
-		case workspace.FieldName:
+		case workspace.FieldName, workspace.FieldApprovalChannel:
 			values[i] = new(sql.NullString)
 		case workspace.FieldCreatedAt, workspace.FieldUpdatedAt:
 			values[i] = new(sql.NullTime)
@@ -110,6 +121,28 @@ func (_m *Workspace) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.QueryLimit = new(int64)
 				*_m.QueryLimit = value.Int64
+			}
+		case workspace.FieldToolPolicy:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field tool_policy", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.ToolPolicy); err != nil {
+					return fmt.Errorf("unmarshal field tool_policy: %w", err)
+				}
+			}
+		case workspace.FieldApprovalIntegrationID:
+			if value, ok := values[i].(*sql.NullScanner); !ok {
+				return fmt.Errorf("unexpected type %T for field approval_integration_id", values[i])
+			} else if value.Valid {
+				_m.ApprovalIntegrationID = new(uuid.UUID)
+				*_m.ApprovalIntegrationID = *value.S.(*uuid.UUID)
+			}
+		case workspace.FieldApprovalChannel:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field approval_channel", values[i])
+			} else if value.Valid {
+				_m.ApprovalChannel = new(string)
+				*_m.ApprovalChannel = value.String
 			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
@@ -164,6 +197,19 @@ func (_m *Workspace) String() string {
 	if v := _m.QueryLimit; v != nil {
 		builder.WriteString("query_limit=")
 		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
+	builder.WriteString(", ")
+	builder.WriteString("tool_policy=")
+	builder.WriteString(fmt.Sprintf("%v", _m.ToolPolicy))
+	builder.WriteString(", ")
+	if v := _m.ApprovalIntegrationID; v != nil {
+		builder.WriteString("approval_integration_id=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
+	builder.WriteString(", ")
+	if v := _m.ApprovalChannel; v != nil {
+		builder.WriteString("approval_channel=")
+		builder.WriteString(*v)
 	}
 	builder.WriteByte(')')
 	return builder.String()

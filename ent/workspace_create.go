@@ -4,6 +4,7 @@ package ent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -66,6 +67,40 @@ func (_c *WorkspaceCreate) SetQueryLimit(v int64) *WorkspaceCreate {
 func (_c *WorkspaceCreate) SetNillableQueryLimit(v *int64) *WorkspaceCreate {
 	if v != nil {
 		_c.SetQueryLimit(*v)
+	}
+	return _c
+}
+
+// SetToolPolicy sets the "tool_policy" field.
+func (_c *WorkspaceCreate) SetToolPolicy(v json.RawMessage) *WorkspaceCreate {
+	_c.mutation.SetToolPolicy(v)
+	return _c
+}
+
+// SetApprovalIntegrationID sets the "approval_integration_id" field.
+func (_c *WorkspaceCreate) SetApprovalIntegrationID(v uuid.UUID) *WorkspaceCreate {
+	_c.mutation.SetApprovalIntegrationID(v)
+	return _c
+}
+
+// SetNillableApprovalIntegrationID sets the "approval_integration_id" field if the given value is not nil.
+func (_c *WorkspaceCreate) SetNillableApprovalIntegrationID(v *uuid.UUID) *WorkspaceCreate {
+	if v != nil {
+		_c.SetApprovalIntegrationID(*v)
+	}
+	return _c
+}
+
+// SetApprovalChannel sets the "approval_channel" field.
+func (_c *WorkspaceCreate) SetApprovalChannel(v string) *WorkspaceCreate {
+	_c.mutation.SetApprovalChannel(v)
+	return _c
+}
+
+// SetNillableApprovalChannel sets the "approval_channel" field if the given value is not nil.
+func (_c *WorkspaceCreate) SetNillableApprovalChannel(v *string) *WorkspaceCreate {
+	if v != nil {
+		_c.SetApprovalChannel(*v)
 	}
 	return _c
 }
@@ -150,6 +185,10 @@ func (_c *WorkspaceCreate) defaults() error {
 		v := workspace.DefaultUpdatedAt()
 		_c.mutation.SetUpdatedAt(v)
 	}
+	if _, ok := _c.mutation.ToolPolicy(); !ok {
+		v := workspace.DefaultToolPolicy
+		_c.mutation.SetToolPolicy(v)
+	}
 	if _, ok := _c.mutation.ID(); !ok {
 		if workspace.DefaultID == nil {
 			return fmt.Errorf("ent: uninitialized workspace.DefaultID (forgotten import ent/runtime?)")
@@ -179,6 +218,14 @@ func (_c *WorkspaceCreate) check() error {
 	if v, ok := _c.mutation.QueryLimit(); ok {
 		if err := workspace.QueryLimitValidator(v); err != nil {
 			return &ValidationError{Name: "query_limit", err: fmt.Errorf(`ent: validator failed for field "Workspace.query_limit": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.ToolPolicy(); !ok {
+		return &ValidationError{Name: "tool_policy", err: errors.New(`ent: missing required field "Workspace.tool_policy"`)}
+	}
+	if v, ok := _c.mutation.ApprovalChannel(); ok {
+		if err := workspace.ApprovalChannelValidator(v); err != nil {
+			return &ValidationError{Name: "approval_channel", err: fmt.Errorf(`ent: validator failed for field "Workspace.approval_channel": %w`, err)}
 		}
 	}
 	return nil
@@ -231,6 +278,18 @@ func (_c *WorkspaceCreate) createSpec() (*Workspace, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.QueryLimit(); ok {
 		_spec.SetField(workspace.FieldQueryLimit, field.TypeInt64, value)
 		_node.QueryLimit = &value
+	}
+	if value, ok := _c.mutation.ToolPolicy(); ok {
+		_spec.SetField(workspace.FieldToolPolicy, field.TypeJSON, value)
+		_node.ToolPolicy = value
+	}
+	if value, ok := _c.mutation.ApprovalIntegrationID(); ok {
+		_spec.SetField(workspace.FieldApprovalIntegrationID, field.TypeUUID, value)
+		_node.ApprovalIntegrationID = &value
+	}
+	if value, ok := _c.mutation.ApprovalChannel(); ok {
+		_spec.SetField(workspace.FieldApprovalChannel, field.TypeString, value)
+		_node.ApprovalChannel = &value
 	}
 	if nodes := _c.mutation.MembershipsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{

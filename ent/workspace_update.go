@@ -4,12 +4,14 @@ package ent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
+	"entgo.io/ent/dialect/sql/sqljson"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
 	"github.com/magpie-search/magpie/ent/membership"
@@ -74,6 +76,58 @@ func (_u *WorkspaceUpdate) AddQueryLimit(v int64) *WorkspaceUpdate {
 // ClearQueryLimit clears the value of the "query_limit" field.
 func (_u *WorkspaceUpdate) ClearQueryLimit() *WorkspaceUpdate {
 	_u.mutation.ClearQueryLimit()
+	return _u
+}
+
+// SetToolPolicy sets the "tool_policy" field.
+func (_u *WorkspaceUpdate) SetToolPolicy(v json.RawMessage) *WorkspaceUpdate {
+	_u.mutation.SetToolPolicy(v)
+	return _u
+}
+
+// AppendToolPolicy appends value to the "tool_policy" field.
+func (_u *WorkspaceUpdate) AppendToolPolicy(v json.RawMessage) *WorkspaceUpdate {
+	_u.mutation.AppendToolPolicy(v)
+	return _u
+}
+
+// SetApprovalIntegrationID sets the "approval_integration_id" field.
+func (_u *WorkspaceUpdate) SetApprovalIntegrationID(v uuid.UUID) *WorkspaceUpdate {
+	_u.mutation.SetApprovalIntegrationID(v)
+	return _u
+}
+
+// SetNillableApprovalIntegrationID sets the "approval_integration_id" field if the given value is not nil.
+func (_u *WorkspaceUpdate) SetNillableApprovalIntegrationID(v *uuid.UUID) *WorkspaceUpdate {
+	if v != nil {
+		_u.SetApprovalIntegrationID(*v)
+	}
+	return _u
+}
+
+// ClearApprovalIntegrationID clears the value of the "approval_integration_id" field.
+func (_u *WorkspaceUpdate) ClearApprovalIntegrationID() *WorkspaceUpdate {
+	_u.mutation.ClearApprovalIntegrationID()
+	return _u
+}
+
+// SetApprovalChannel sets the "approval_channel" field.
+func (_u *WorkspaceUpdate) SetApprovalChannel(v string) *WorkspaceUpdate {
+	_u.mutation.SetApprovalChannel(v)
+	return _u
+}
+
+// SetNillableApprovalChannel sets the "approval_channel" field if the given value is not nil.
+func (_u *WorkspaceUpdate) SetNillableApprovalChannel(v *string) *WorkspaceUpdate {
+	if v != nil {
+		_u.SetApprovalChannel(*v)
+	}
+	return _u
+}
+
+// ClearApprovalChannel clears the value of the "approval_channel" field.
+func (_u *WorkspaceUpdate) ClearApprovalChannel() *WorkspaceUpdate {
+	_u.mutation.ClearApprovalChannel()
 	return _u
 }
 
@@ -172,6 +226,11 @@ func (_u *WorkspaceUpdate) check() error {
 			return &ValidationError{Name: "query_limit", err: fmt.Errorf(`ent: validator failed for field "Workspace.query_limit": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.ApprovalChannel(); ok {
+		if err := workspace.ApprovalChannelValidator(v); err != nil {
+			return &ValidationError{Name: "approval_channel", err: fmt.Errorf(`ent: validator failed for field "Workspace.approval_channel": %w`, err)}
+		}
+	}
 	return nil
 }
 
@@ -201,6 +260,26 @@ func (_u *WorkspaceUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.QueryLimitCleared() {
 		_spec.ClearField(workspace.FieldQueryLimit, field.TypeInt64)
+	}
+	if value, ok := _u.mutation.ToolPolicy(); ok {
+		_spec.SetField(workspace.FieldToolPolicy, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedToolPolicy(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, workspace.FieldToolPolicy, value)
+		})
+	}
+	if value, ok := _u.mutation.ApprovalIntegrationID(); ok {
+		_spec.SetField(workspace.FieldApprovalIntegrationID, field.TypeUUID, value)
+	}
+	if _u.mutation.ApprovalIntegrationIDCleared() {
+		_spec.ClearField(workspace.FieldApprovalIntegrationID, field.TypeUUID)
+	}
+	if value, ok := _u.mutation.ApprovalChannel(); ok {
+		_spec.SetField(workspace.FieldApprovalChannel, field.TypeString, value)
+	}
+	if _u.mutation.ApprovalChannelCleared() {
+		_spec.ClearField(workspace.FieldApprovalChannel, field.TypeString)
 	}
 	if _u.mutation.MembershipsCleared() {
 		edge := &sqlgraph.EdgeSpec{
@@ -314,6 +393,58 @@ func (_u *WorkspaceUpdateOne) ClearQueryLimit() *WorkspaceUpdateOne {
 	return _u
 }
 
+// SetToolPolicy sets the "tool_policy" field.
+func (_u *WorkspaceUpdateOne) SetToolPolicy(v json.RawMessage) *WorkspaceUpdateOne {
+	_u.mutation.SetToolPolicy(v)
+	return _u
+}
+
+// AppendToolPolicy appends value to the "tool_policy" field.
+func (_u *WorkspaceUpdateOne) AppendToolPolicy(v json.RawMessage) *WorkspaceUpdateOne {
+	_u.mutation.AppendToolPolicy(v)
+	return _u
+}
+
+// SetApprovalIntegrationID sets the "approval_integration_id" field.
+func (_u *WorkspaceUpdateOne) SetApprovalIntegrationID(v uuid.UUID) *WorkspaceUpdateOne {
+	_u.mutation.SetApprovalIntegrationID(v)
+	return _u
+}
+
+// SetNillableApprovalIntegrationID sets the "approval_integration_id" field if the given value is not nil.
+func (_u *WorkspaceUpdateOne) SetNillableApprovalIntegrationID(v *uuid.UUID) *WorkspaceUpdateOne {
+	if v != nil {
+		_u.SetApprovalIntegrationID(*v)
+	}
+	return _u
+}
+
+// ClearApprovalIntegrationID clears the value of the "approval_integration_id" field.
+func (_u *WorkspaceUpdateOne) ClearApprovalIntegrationID() *WorkspaceUpdateOne {
+	_u.mutation.ClearApprovalIntegrationID()
+	return _u
+}
+
+// SetApprovalChannel sets the "approval_channel" field.
+func (_u *WorkspaceUpdateOne) SetApprovalChannel(v string) *WorkspaceUpdateOne {
+	_u.mutation.SetApprovalChannel(v)
+	return _u
+}
+
+// SetNillableApprovalChannel sets the "approval_channel" field if the given value is not nil.
+func (_u *WorkspaceUpdateOne) SetNillableApprovalChannel(v *string) *WorkspaceUpdateOne {
+	if v != nil {
+		_u.SetApprovalChannel(*v)
+	}
+	return _u
+}
+
+// ClearApprovalChannel clears the value of the "approval_channel" field.
+func (_u *WorkspaceUpdateOne) ClearApprovalChannel() *WorkspaceUpdateOne {
+	_u.mutation.ClearApprovalChannel()
+	return _u
+}
+
 // AddMembershipIDs adds the "memberships" edge to the Membership entity by IDs.
 func (_u *WorkspaceUpdateOne) AddMembershipIDs(ids ...uuid.UUID) *WorkspaceUpdateOne {
 	_u.mutation.AddMembershipIDs(ids...)
@@ -422,6 +553,11 @@ func (_u *WorkspaceUpdateOne) check() error {
 			return &ValidationError{Name: "query_limit", err: fmt.Errorf(`ent: validator failed for field "Workspace.query_limit": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.ApprovalChannel(); ok {
+		if err := workspace.ApprovalChannelValidator(v); err != nil {
+			return &ValidationError{Name: "approval_channel", err: fmt.Errorf(`ent: validator failed for field "Workspace.approval_channel": %w`, err)}
+		}
+	}
 	return nil
 }
 
@@ -468,6 +604,26 @@ func (_u *WorkspaceUpdateOne) sqlSave(ctx context.Context) (_node *Workspace, er
 	}
 	if _u.mutation.QueryLimitCleared() {
 		_spec.ClearField(workspace.FieldQueryLimit, field.TypeInt64)
+	}
+	if value, ok := _u.mutation.ToolPolicy(); ok {
+		_spec.SetField(workspace.FieldToolPolicy, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedToolPolicy(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, workspace.FieldToolPolicy, value)
+		})
+	}
+	if value, ok := _u.mutation.ApprovalIntegrationID(); ok {
+		_spec.SetField(workspace.FieldApprovalIntegrationID, field.TypeUUID, value)
+	}
+	if _u.mutation.ApprovalIntegrationIDCleared() {
+		_spec.ClearField(workspace.FieldApprovalIntegrationID, field.TypeUUID)
+	}
+	if value, ok := _u.mutation.ApprovalChannel(); ok {
+		_spec.SetField(workspace.FieldApprovalChannel, field.TypeString, value)
+	}
+	if _u.mutation.ApprovalChannelCleared() {
+		_spec.ClearField(workspace.FieldApprovalChannel, field.TypeString)
 	}
 	if _u.mutation.MembershipsCleared() {
 		edge := &sqlgraph.EdgeSpec{

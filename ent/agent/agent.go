@@ -3,6 +3,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"time"
 
 	"entgo.io/ent"
@@ -38,6 +39,8 @@ const (
 	FieldStartMessage = "start_message"
 	// FieldModel holds the string denoting the model field in the database.
 	FieldModel = "model"
+	// FieldToolPolicy holds the string denoting the tool_policy field in the database.
+	FieldToolPolicy = "tool_policy"
 	// EdgeMemories holds the string denoting the memories edge name in mutations.
 	EdgeMemories = "memories"
 	// EdgeRuns holds the string denoting the runs edge name in mutations.
@@ -83,6 +86,7 @@ var Columns = []string{
 	FieldAllCollections,
 	FieldStartMessage,
 	FieldModel,
+	FieldToolPolicy,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -125,6 +129,8 @@ var (
 	StartMessageValidator func(string) error
 	// ModelValidator is a validator for the "model" field. It is called by the builders before save.
 	ModelValidator func(string) error
+	// DefaultToolPolicy holds the default value on creation for the "tool_policy" field.
+	DefaultToolPolicy json.RawMessage
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() uuid.UUID
 )

@@ -45,6 +45,7 @@ const (
 	InboundEvent
 	IntegrationTool
 	ToolConnection
+	ToolGrant
 )
 
 // New returns a new id of kind k: a version 8 UUID (RFC 9562, section 5.8) of 48
@@ -135,7 +136,11 @@ func table(k Kind) (string, bool) {
 		return "integration_tools", true
 	case ToolConnection:
 		return "tool_connections", true
-	case Passage, PrincipalGroup, Approval:
+	case Approval:
+		return "approvals", true
+	case ToolGrant:
+		return "tool_grants", true
+	case Passage, PrincipalGroup:
 		return "", true
 	default:
 		return "", false

@@ -13,6 +13,7 @@ import (
 	"github.com/magpie-search/magpie/ent/agentrun"
 	"github.com/magpie-search/magpie/ent/agenttemplate"
 	"github.com/magpie-search/magpie/ent/apikey"
+	"github.com/magpie-search/magpie/ent/approval"
 	"github.com/magpie-search/magpie/ent/auditentry"
 	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/ent/connector"
@@ -33,6 +34,7 @@ import (
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/ent/toolconnection"
+	"github.com/magpie-search/magpie/ent/toolgrant"
 	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/ent/workspace"
@@ -227,6 +229,33 @@ func (f TraverseAgentTemplate) Traverse(ctx context.Context, q ent.Query) error 
 		return f(ctx, q)
 	}
 	return fmt.Errorf("unexpected query type %T. expect *ent.AgentTemplateQuery", q)
+}
+
+// The ApprovalFunc type is an adapter to allow the use of ordinary function as a Querier.
+type ApprovalFunc func(context.Context, *ent.ApprovalQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f ApprovalFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.ApprovalQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.ApprovalQuery", q)
+}
+
+// The TraverseApproval type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseApproval func(context.Context, *ent.ApprovalQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseApproval) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseApproval) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.ApprovalQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.ApprovalQuery", q)
 }
 
 // The AuditEntryFunc type is an adapter to allow the use of ordinary function as a Querier.
@@ -742,6 +771,33 @@ func (f TraverseToolConnection) Traverse(ctx context.Context, q ent.Query) error
 	return fmt.Errorf("unexpected query type %T. expect *ent.ToolConnectionQuery", q)
 }
 
+// The ToolGrantFunc type is an adapter to allow the use of ordinary function as a Querier.
+type ToolGrantFunc func(context.Context, *ent.ToolGrantQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f ToolGrantFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.ToolGrantQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.ToolGrantQuery", q)
+}
+
+// The TraverseToolGrant type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseToolGrant func(context.Context, *ent.ToolGrantQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseToolGrant) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseToolGrant) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.ToolGrantQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.ToolGrantQuery", q)
+}
+
 // The ToolIntegrationFunc type is an adapter to allow the use of ordinary function as a Querier.
 type ToolIntegrationFunc func(context.Context, *ent.ToolIntegrationQuery) (ent.Value, error)
 
@@ -836,6 +892,8 @@ func NewQuery(q ent.Query) (Query, error) {
 		return &query[*ent.AgentRunQuery, predicate.AgentRun, agentrun.OrderOption]{typ: ent.TypeAgentRun, tq: q}, nil
 	case *ent.AgentTemplateQuery:
 		return &query[*ent.AgentTemplateQuery, predicate.AgentTemplate, agenttemplate.OrderOption]{typ: ent.TypeAgentTemplate, tq: q}, nil
+	case *ent.ApprovalQuery:
+		return &query[*ent.ApprovalQuery, predicate.Approval, approval.OrderOption]{typ: ent.TypeApproval, tq: q}, nil
 	case *ent.AuditEntryQuery:
 		return &query[*ent.AuditEntryQuery, predicate.AuditEntry, auditentry.OrderOption]{typ: ent.TypeAuditEntry, tq: q}, nil
 	case *ent.CollectionQuery:
@@ -874,6 +932,8 @@ func NewQuery(q ent.Query) (Query, error) {
 		return &query[*ent.SyncJobQuery, predicate.SyncJob, syncjob.OrderOption]{typ: ent.TypeSyncJob, tq: q}, nil
 	case *ent.ToolConnectionQuery:
 		return &query[*ent.ToolConnectionQuery, predicate.ToolConnection, toolconnection.OrderOption]{typ: ent.TypeToolConnection, tq: q}, nil
+	case *ent.ToolGrantQuery:
+		return &query[*ent.ToolGrantQuery, predicate.ToolGrant, toolgrant.OrderOption]{typ: ent.TypeToolGrant, tq: q}, nil
 	case *ent.ToolIntegrationQuery:
 		return &query[*ent.ToolIntegrationQuery, predicate.ToolIntegration, toolintegration.OrderOption]{typ: ent.TypeToolIntegration, tq: q}, nil
 	case *ent.UserQuery:

@@ -66,6 +66,7 @@ var (
 		{Name: "all_collections", Type: field.TypeBool, Default: true},
 		{Name: "start_message", Type: field.TypeString, Nullable: true, Size: 4000},
 		{Name: "model", Type: field.TypeString, Nullable: true, Size: 200},
+		{Name: "tool_policy", Type: field.TypeJSON},
 	}
 	// AgentsTable holds the schema information for the "agents" table.
 	AgentsTable = &schema.Table{
@@ -190,6 +191,88 @@ var (
 				Name:    "agenttemplate_workspace_id_created_at",
 				Unique:  false,
 				Columns: []*schema.Column{AgentTemplatesColumns[3], AgentTemplatesColumns[1]},
+			},
+		},
+	}
+	// ApprovalsColumns holds the columns for the "approvals" table.
+	ApprovalsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "run_id", Type: field.TypeUUID},
+		{Name: "agent_id", Type: field.TypeUUID},
+		{Name: "subject_id", Type: field.TypeUUID},
+		{Name: "call_id", Type: field.TypeString, Size: 200},
+		{Name: "tool", Type: field.TypeString, Size: 200},
+		{Name: "tool_title", Type: field.TypeString, Size: 200, Default: ""},
+		{Name: "integration_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "kind", Type: field.TypeEnum, Enums: []string{"CONSENT", "UNKNOWN_EFFECT", "QUESTION"}, Default: "CONSENT"},
+		{Name: "risk", Type: field.TypeEnum, Enums: []string{"READ", "WRITE", "SEND", "DELETE", "QUESTION"}},
+		{Name: "title", Type: field.TypeString, Size: 300},
+		{Name: "preview", Type: field.TypeString, Size: 2147483647, Default: ""},
+		{Name: "reason", Type: field.TypeString, Size: 2147483647, Default: ""},
+		{Name: "arguments", Type: field.TypeString, Size: 2147483647},
+		{Name: "arguments_hash", Type: field.TypeString, Size: 64},
+		{Name: "configuration_hash", Type: field.TypeString, Size: 128, Default: ""},
+		{Name: "options", Type: field.TypeJSON},
+		{Name: "status", Type: field.TypeEnum, Enums: []string{"PENDING", "APPROVED", "EDITED", "ANSWERED", "REJECTED", "EXPIRED", "CANCELED"}, Default: "PENDING"},
+		{Name: "comment", Type: field.TypeString, Nullable: true, Size: 4000},
+		{Name: "edited_arguments", Type: field.TypeString, Nullable: true, Size: 2147483647},
+		{Name: "answer", Type: field.TypeString, Nullable: true, Size: 10000},
+		{Name: "requested_at", Type: field.TypeTime},
+		{Name: "expires_at", Type: field.TypeTime},
+		{Name: "decided_at", Type: field.TypeTime, Nullable: true},
+		{Name: "decided_by", Type: field.TypeUUID, Nullable: true},
+		{Name: "decided_via", Type: field.TypeEnum, Nullable: true, Enums: []string{"DASHBOARD", "SLACK", "API", "RULE"}},
+		{Name: "approver_role", Type: field.TypeEnum, Nullable: true, Enums: []string{"OWNER", "ADMIN", "EDITOR", "VIEWER"}},
+		{Name: "approver_ids", Type: field.TypeJSON},
+		{Name: "self_approval", Type: field.TypeBool, Default: true},
+		{Name: "slack_integration_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "slack_channel", Type: field.TypeString, Nullable: true, Size: 100},
+		{Name: "slack_ts", Type: field.TypeString, Nullable: true, Size: 100},
+		{Name: "slack_error", Type: field.TypeString, Nullable: true, Size: 500},
+		{Name: "slack_attempts", Type: field.TypeInt, Default: 0},
+		{Name: "slack_due_at", Type: field.TypeTime, Nullable: true},
+		{Name: "notified_at", Type: field.TypeTime, Nullable: true},
+		{Name: "nonce", Type: field.TypeString, Size: 64},
+	}
+	// ApprovalsTable holds the schema information for the "approvals" table.
+	ApprovalsTable = &schema.Table{
+		Name:       "approvals",
+		Columns:    ApprovalsColumns,
+		PrimaryKey: []*schema.Column{ApprovalsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "approval_run_id_call_id_kind",
+				Unique:  true,
+				Columns: []*schema.Column{ApprovalsColumns[4], ApprovalsColumns[7], ApprovalsColumns[11]},
+			},
+			{
+				Name:    "approval_workspace_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{ApprovalsColumns[3], ApprovalsColumns[1]},
+			},
+			{
+				Name:    "approval_workspace_id_updated_at",
+				Unique:  false,
+				Columns: []*schema.Column{ApprovalsColumns[3], ApprovalsColumns[2]},
+			},
+			{
+				Name:    "approval_expires_at",
+				Unique:  false,
+				Columns: []*schema.Column{ApprovalsColumns[25]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "status = 'PENDING'",
+				},
+			},
+			{
+				Name:    "approval_slack_due_at",
+				Unique:  false,
+				Columns: []*schema.Column{ApprovalsColumns[37]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "slack_due_at is not null",
+				},
 			},
 		},
 	}
@@ -1063,6 +1146,44 @@ var (
 			},
 		},
 	}
+	// ToolGrantsColumns holds the columns for the "tool_grants" table.
+	ToolGrantsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "agent_id", Type: field.TypeUUID},
+		{Name: "tool", Type: field.TypeString, Size: 200},
+		{Name: "scope", Type: field.TypeEnum, Enums: []string{"RUN", "CONVERSATION", "AGENT"}},
+		{Name: "run_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "conversation_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "person_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "approval_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "created_by", Type: field.TypeUUID},
+		{Name: "revoked_at", Type: field.TypeTime, Nullable: true},
+		{Name: "revoked_by", Type: field.TypeUUID, Nullable: true},
+	}
+	// ToolGrantsTable holds the schema information for the "tool_grants" table.
+	ToolGrantsTable = &schema.Table{
+		Name:       "tool_grants",
+		Columns:    ToolGrantsColumns,
+		PrimaryKey: []*schema.Column{ToolGrantsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "toolgrant_agent_id_tool",
+				Unique:  false,
+				Columns: []*schema.Column{ToolGrantsColumns[4], ToolGrantsColumns[5]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "revoked_at is null",
+				},
+			},
+			{
+				Name:    "toolgrant_workspace_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{ToolGrantsColumns[3], ToolGrantsColumns[1]},
+			},
+		},
+	}
 	// ToolIntegrationsColumns holds the columns for the "tool_integrations" table.
 	ToolIntegrationsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -1121,6 +1242,9 @@ var (
 		{Name: "updated_at", Type: field.TypeTime},
 		{Name: "name", Type: field.TypeString, Size: 200},
 		{Name: "query_limit", Type: field.TypeInt64, Nullable: true},
+		{Name: "tool_policy", Type: field.TypeJSON},
+		{Name: "approval_integration_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "approval_channel", Type: field.TypeString, Nullable: true, Size: 100},
 	}
 	// WorkspacesTable holds the schema information for the "workspaces" table.
 	WorkspacesTable = &schema.Table{
@@ -1135,6 +1259,7 @@ var (
 		AgentMemoriesTable,
 		AgentRunsTable,
 		AgentTemplatesTable,
+		ApprovalsTable,
 		AuditEntriesTable,
 		CollectionsTable,
 		ConnectorsTable,
@@ -1154,6 +1279,7 @@ var (
 		SyncItemsTable,
 		SyncJobsTable,
 		ToolConnectionsTable,
+		ToolGrantsTable,
 		ToolIntegrationsTable,
 		UsersTable,
 		WorkspacesTable,
@@ -1163,6 +1289,9 @@ var (
 func init() {
 	AgentMemoriesTable.ForeignKeys[0].RefTable = AgentsTable
 	AgentRunsTable.ForeignKeys[0].RefTable = AgentsTable
+	ApprovalsTable.Annotation = &entsql.Annotation{
+		Table: "approvals",
+	}
 	ConnectorsTable.ForeignKeys[0].RefTable = CollectionsTable
 	ConnectorsTable.ForeignKeys[1].RefTable = OauthGrantsTable
 	ConversationsTable.ForeignKeys[0].RefTable = AgentsTable
@@ -1193,6 +1322,9 @@ func init() {
 	ToolConnectionsTable.ForeignKeys[0].RefTable = ToolIntegrationsTable
 	ToolConnectionsTable.Annotation = &entsql.Annotation{
 		Table: "tool_connections",
+	}
+	ToolGrantsTable.Annotation = &entsql.Annotation{
+		Table: "tool_grants",
 	}
 	ToolIntegrationsTable.Annotation = &entsql.Annotation{
 		Table: "tool_integrations",

@@ -21,6 +21,9 @@ type AgentRun func(*sql.Selector)
 // AgentTemplate is the predicate function for agenttemplate builders.
 type AgentTemplate func(*sql.Selector)
 
+// Approval is the predicate function for approval builders.
+type Approval func(*sql.Selector)
+
 // AuditEntry is the predicate function for auditentry builders.
 type AuditEntry func(*sql.Selector)
 
@@ -77,6 +80,9 @@ type SyncJob func(*sql.Selector)
 
 // ToolConnection is the predicate function for toolconnection builders.
 type ToolConnection func(*sql.Selector)
+
+// ToolGrant is the predicate function for toolgrant builders.
+type ToolGrant func(*sql.Selector)
 
 // ToolIntegration is the predicate function for toolintegration builders.
 type ToolIntegration func(*sql.Selector)

@@ -230,6 +230,30 @@ func (f AgentTemplateMutationRuleFunc) EvalMutation(ctx context.Context, m ent.M
 	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.AgentTemplateMutation", m)
 }
 
+// The ApprovalQueryRuleFunc type is an adapter to allow the use of ordinary
+// functions as a query rule.
+type ApprovalQueryRuleFunc func(context.Context, *ent.ApprovalQuery) error
+
+// EvalQuery return f(ctx, q).
+func (f ApprovalQueryRuleFunc) EvalQuery(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.ApprovalQuery); ok {
+		return f(ctx, q)
+	}
+	return Denyf("ent/privacy: unexpected query type %T, expect *ent.ApprovalQuery", q)
+}
+
+// The ApprovalMutationRuleFunc type is an adapter to allow the use of ordinary
+// functions as a mutation rule.
+type ApprovalMutationRuleFunc func(context.Context, *ent.ApprovalMutation) error
+
+// EvalMutation calls f(ctx, m).
+func (f ApprovalMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	if m, ok := m.(*ent.ApprovalMutation); ok {
+		return f(ctx, m)
+	}
+	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.ApprovalMutation", m)
+}
+
 // The AuditEntryQueryRuleFunc type is an adapter to allow the use of ordinary
 // functions as a query rule.
 type AuditEntryQueryRuleFunc func(context.Context, *ent.AuditEntryQuery) error
@@ -684,6 +708,30 @@ func (f ToolConnectionMutationRuleFunc) EvalMutation(ctx context.Context, m ent.
 		return f(ctx, m)
 	}
 	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.ToolConnectionMutation", m)
+}
+
+// The ToolGrantQueryRuleFunc type is an adapter to allow the use of ordinary
+// functions as a query rule.
+type ToolGrantQueryRuleFunc func(context.Context, *ent.ToolGrantQuery) error
+
+// EvalQuery return f(ctx, q).
+func (f ToolGrantQueryRuleFunc) EvalQuery(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.ToolGrantQuery); ok {
+		return f(ctx, q)
+	}
+	return Denyf("ent/privacy: unexpected query type %T, expect *ent.ToolGrantQuery", q)
+}
+
+// The ToolGrantMutationRuleFunc type is an adapter to allow the use of ordinary
+// functions as a mutation rule.
+type ToolGrantMutationRuleFunc func(context.Context, *ent.ToolGrantMutation) error
+
+// EvalMutation calls f(ctx, m).
+func (f ToolGrantMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	if m, ok := m.(*ent.ToolGrantMutation); ok {
+		return f(ctx, m)
+	}
+	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.ToolGrantMutation", m)
 }
 
 // The ToolIntegrationQueryRuleFunc type is an adapter to allow the use of ordinary

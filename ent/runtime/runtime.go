@@ -4,6 +4,7 @@ package runtime
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,6 +13,7 @@ import (
 	"github.com/magpie-search/magpie/ent/agentrun"
 	"github.com/magpie-search/magpie/ent/agenttemplate"
 	"github.com/magpie-search/magpie/ent/apikey"
+	"github.com/magpie-search/magpie/ent/approval"
 	"github.com/magpie-search/magpie/ent/auditentry"
 	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/ent/connector"
@@ -32,6 +34,7 @@ import (
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/ent/toolconnection"
+	"github.com/magpie-search/magpie/ent/toolgrant"
 	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/ent/workspace"
@@ -218,6 +221,10 @@ func init() {
 	agentDescModel := agentFields[7].Descriptor()
 	// agent.ModelValidator is a validator for the "model" field. It is called by the builders before save.
 	agent.ModelValidator = agentDescModel.Validators[0].(func(string) error)
+	// agentDescToolPolicy is the schema descriptor for tool_policy field.
+	agentDescToolPolicy := agentFields[8].Descriptor()
+	// agent.DefaultToolPolicy holds the default value on creation for the tool_policy field.
+	agent.DefaultToolPolicy = agentDescToolPolicy.Default.(json.RawMessage)
 	// agentDescID is the schema descriptor for id field.
 	agentDescID := agentMixinFields0[0].Descriptor()
 	// agent.DefaultID holds the default value on creation for the id field.
@@ -454,6 +461,168 @@ func init() {
 	agenttemplateDescID := agenttemplateMixinFields0[0].Descriptor()
 	// agenttemplate.DefaultID holds the default value on creation for the id field.
 	agenttemplate.DefaultID = agenttemplateDescID.Default.(func() uuid.UUID)
+	approvalMixin := schema.Approval{}.Mixin()
+	approval.Policy = privacy.NewPolicies(schema.Approval{})
+	approval.Hooks[0] = func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if err := approval.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+	approvalMixinFields0 := approvalMixin[0].Fields()
+	_ = approvalMixinFields0
+	approvalFields := schema.Approval{}.Fields()
+	_ = approvalFields
+	// approvalDescCreatedAt is the schema descriptor for created_at field.
+	approvalDescCreatedAt := approvalMixinFields0[1].Descriptor()
+	// approval.DefaultCreatedAt holds the default value on creation for the created_at field.
+	approval.DefaultCreatedAt = approvalDescCreatedAt.Default.(func() time.Time)
+	// approvalDescUpdatedAt is the schema descriptor for updated_at field.
+	approvalDescUpdatedAt := approvalMixinFields0[2].Descriptor()
+	// approval.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	approval.DefaultUpdatedAt = approvalDescUpdatedAt.Default.(func() time.Time)
+	// approval.UpdateDefaultUpdatedAt holds the default value on update for the updated_at field.
+	approval.UpdateDefaultUpdatedAt = approvalDescUpdatedAt.UpdateDefault.(func() time.Time)
+	// approvalDescCallID is the schema descriptor for call_id field.
+	approvalDescCallID := approvalFields[3].Descriptor()
+	// approval.CallIDValidator is a validator for the "call_id" field. It is called by the builders before save.
+	approval.CallIDValidator = func() func(string) error {
+		validators := approvalDescCallID.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(call_id string) error {
+			for _, fn := range fns {
+				if err := fn(call_id); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// approvalDescTool is the schema descriptor for tool field.
+	approvalDescTool := approvalFields[4].Descriptor()
+	// approval.ToolValidator is a validator for the "tool" field. It is called by the builders before save.
+	approval.ToolValidator = func() func(string) error {
+		validators := approvalDescTool.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(tool string) error {
+			for _, fn := range fns {
+				if err := fn(tool); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// approvalDescToolTitle is the schema descriptor for tool_title field.
+	approvalDescToolTitle := approvalFields[5].Descriptor()
+	// approval.DefaultToolTitle holds the default value on creation for the tool_title field.
+	approval.DefaultToolTitle = approvalDescToolTitle.Default.(string)
+	// approval.ToolTitleValidator is a validator for the "tool_title" field. It is called by the builders before save.
+	approval.ToolTitleValidator = approvalDescToolTitle.Validators[0].(func(string) error)
+	// approvalDescTitle is the schema descriptor for title field.
+	approvalDescTitle := approvalFields[9].Descriptor()
+	// approval.TitleValidator is a validator for the "title" field. It is called by the builders before save.
+	approval.TitleValidator = func() func(string) error {
+		validators := approvalDescTitle.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(title string) error {
+			for _, fn := range fns {
+				if err := fn(title); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// approvalDescPreview is the schema descriptor for preview field.
+	approvalDescPreview := approvalFields[10].Descriptor()
+	// approval.DefaultPreview holds the default value on creation for the preview field.
+	approval.DefaultPreview = approvalDescPreview.Default.(string)
+	// approvalDescReason is the schema descriptor for reason field.
+	approvalDescReason := approvalFields[11].Descriptor()
+	// approval.DefaultReason holds the default value on creation for the reason field.
+	approval.DefaultReason = approvalDescReason.Default.(string)
+	// approvalDescArgumentsHash is the schema descriptor for arguments_hash field.
+	approvalDescArgumentsHash := approvalFields[13].Descriptor()
+	// approval.ArgumentsHashValidator is a validator for the "arguments_hash" field. It is called by the builders before save.
+	approval.ArgumentsHashValidator = approvalDescArgumentsHash.Validators[0].(func(string) error)
+	// approvalDescConfigurationHash is the schema descriptor for configuration_hash field.
+	approvalDescConfigurationHash := approvalFields[14].Descriptor()
+	// approval.DefaultConfigurationHash holds the default value on creation for the configuration_hash field.
+	approval.DefaultConfigurationHash = approvalDescConfigurationHash.Default.(string)
+	// approval.ConfigurationHashValidator is a validator for the "configuration_hash" field. It is called by the builders before save.
+	approval.ConfigurationHashValidator = approvalDescConfigurationHash.Validators[0].(func(string) error)
+	// approvalDescOptions is the schema descriptor for options field.
+	approvalDescOptions := approvalFields[15].Descriptor()
+	// approval.DefaultOptions holds the default value on creation for the options field.
+	approval.DefaultOptions = approvalDescOptions.Default.([]string)
+	// approvalDescComment is the schema descriptor for comment field.
+	approvalDescComment := approvalFields[17].Descriptor()
+	// approval.CommentValidator is a validator for the "comment" field. It is called by the builders before save.
+	approval.CommentValidator = approvalDescComment.Validators[0].(func(string) error)
+	// approvalDescAnswer is the schema descriptor for answer field.
+	approvalDescAnswer := approvalFields[19].Descriptor()
+	// approval.AnswerValidator is a validator for the "answer" field. It is called by the builders before save.
+	approval.AnswerValidator = approvalDescAnswer.Validators[0].(func(string) error)
+	// approvalDescApproverIds is the schema descriptor for approver_ids field.
+	approvalDescApproverIds := approvalFields[26].Descriptor()
+	// approval.DefaultApproverIds holds the default value on creation for the approver_ids field.
+	approval.DefaultApproverIds = approvalDescApproverIds.Default.([]uuid.UUID)
+	// approvalDescSelfApproval is the schema descriptor for self_approval field.
+	approvalDescSelfApproval := approvalFields[27].Descriptor()
+	// approval.DefaultSelfApproval holds the default value on creation for the self_approval field.
+	approval.DefaultSelfApproval = approvalDescSelfApproval.Default.(bool)
+	// approvalDescSlackChannel is the schema descriptor for slack_channel field.
+	approvalDescSlackChannel := approvalFields[29].Descriptor()
+	// approval.SlackChannelValidator is a validator for the "slack_channel" field. It is called by the builders before save.
+	approval.SlackChannelValidator = approvalDescSlackChannel.Validators[0].(func(string) error)
+	// approvalDescSlackTs is the schema descriptor for slack_ts field.
+	approvalDescSlackTs := approvalFields[30].Descriptor()
+	// approval.SlackTsValidator is a validator for the "slack_ts" field. It is called by the builders before save.
+	approval.SlackTsValidator = approvalDescSlackTs.Validators[0].(func(string) error)
+	// approvalDescSlackError is the schema descriptor for slack_error field.
+	approvalDescSlackError := approvalFields[31].Descriptor()
+	// approval.SlackErrorValidator is a validator for the "slack_error" field. It is called by the builders before save.
+	approval.SlackErrorValidator = approvalDescSlackError.Validators[0].(func(string) error)
+	// approvalDescSlackAttempts is the schema descriptor for slack_attempts field.
+	approvalDescSlackAttempts := approvalFields[32].Descriptor()
+	// approval.DefaultSlackAttempts holds the default value on creation for the slack_attempts field.
+	approval.DefaultSlackAttempts = approvalDescSlackAttempts.Default.(int)
+	// approval.SlackAttemptsValidator is a validator for the "slack_attempts" field. It is called by the builders before save.
+	approval.SlackAttemptsValidator = approvalDescSlackAttempts.Validators[0].(func(int) error)
+	// approvalDescNonce is the schema descriptor for nonce field.
+	approvalDescNonce := approvalFields[35].Descriptor()
+	// approval.NonceValidator is a validator for the "nonce" field. It is called by the builders before save.
+	approval.NonceValidator = func() func(string) error {
+		validators := approvalDescNonce.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(nonce string) error {
+			for _, fn := range fns {
+				if err := fn(nonce); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// approvalDescID is the schema descriptor for id field.
+	approvalDescID := approvalMixinFields0[0].Descriptor()
+	// approval.DefaultID holds the default value on creation for the id field.
+	approval.DefaultID = approvalDescID.Default.(func() uuid.UUID)
 	auditentry.Policy = privacy.NewPolicies(schema.AuditEntry{})
 	auditentry.Hooks[0] = func(next ent.Mutator) ent.Mutator {
 		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
@@ -1799,6 +1968,52 @@ func init() {
 	toolconnectionDescID := toolconnectionMixinFields0[0].Descriptor()
 	// toolconnection.DefaultID holds the default value on creation for the id field.
 	toolconnection.DefaultID = toolconnectionDescID.Default.(func() uuid.UUID)
+	toolgrantMixin := schema.ToolGrant{}.Mixin()
+	toolgrant.Policy = privacy.NewPolicies(schema.ToolGrant{})
+	toolgrant.Hooks[0] = func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if err := toolgrant.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+	toolgrantMixinFields0 := toolgrantMixin[0].Fields()
+	_ = toolgrantMixinFields0
+	toolgrantFields := schema.ToolGrant{}.Fields()
+	_ = toolgrantFields
+	// toolgrantDescCreatedAt is the schema descriptor for created_at field.
+	toolgrantDescCreatedAt := toolgrantMixinFields0[1].Descriptor()
+	// toolgrant.DefaultCreatedAt holds the default value on creation for the created_at field.
+	toolgrant.DefaultCreatedAt = toolgrantDescCreatedAt.Default.(func() time.Time)
+	// toolgrantDescUpdatedAt is the schema descriptor for updated_at field.
+	toolgrantDescUpdatedAt := toolgrantMixinFields0[2].Descriptor()
+	// toolgrant.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	toolgrant.DefaultUpdatedAt = toolgrantDescUpdatedAt.Default.(func() time.Time)
+	// toolgrant.UpdateDefaultUpdatedAt holds the default value on update for the updated_at field.
+	toolgrant.UpdateDefaultUpdatedAt = toolgrantDescUpdatedAt.UpdateDefault.(func() time.Time)
+	// toolgrantDescTool is the schema descriptor for tool field.
+	toolgrantDescTool := toolgrantFields[1].Descriptor()
+	// toolgrant.ToolValidator is a validator for the "tool" field. It is called by the builders before save.
+	toolgrant.ToolValidator = func() func(string) error {
+		validators := toolgrantDescTool.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(tool string) error {
+			for _, fn := range fns {
+				if err := fn(tool); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// toolgrantDescID is the schema descriptor for id field.
+	toolgrantDescID := toolgrantMixinFields0[0].Descriptor()
+	// toolgrant.DefaultID holds the default value on creation for the id field.
+	toolgrant.DefaultID = toolgrantDescID.Default.(func() uuid.UUID)
 	toolintegrationMixin := schema.ToolIntegration{}.Mixin()
 	toolintegration.Policy = privacy.NewPolicies(schema.ToolIntegration{})
 	toolintegration.Hooks[0] = func(next ent.Mutator) ent.Mutator {
@@ -1999,6 +2214,14 @@ func init() {
 	workspaceDescQueryLimit := workspaceFields[1].Descriptor()
 	// workspace.QueryLimitValidator is a validator for the "query_limit" field. It is called by the builders before save.
 	workspace.QueryLimitValidator = workspaceDescQueryLimit.Validators[0].(func(int64) error)
+	// workspaceDescToolPolicy is the schema descriptor for tool_policy field.
+	workspaceDescToolPolicy := workspaceFields[2].Descriptor()
+	// workspace.DefaultToolPolicy holds the default value on creation for the tool_policy field.
+	workspace.DefaultToolPolicy = workspaceDescToolPolicy.Default.(json.RawMessage)
+	// workspaceDescApprovalChannel is the schema descriptor for approval_channel field.
+	workspaceDescApprovalChannel := workspaceFields[4].Descriptor()
+	// workspace.ApprovalChannelValidator is a validator for the "approval_channel" field. It is called by the builders before save.
+	workspace.ApprovalChannelValidator = workspaceDescApprovalChannel.Validators[0].(func(string) error)
 	// workspaceDescID is the schema descriptor for id field.
 	workspaceDescID := workspaceMixinFields0[0].Descriptor()
 	// workspace.DefaultID holds the default value on creation for the id field.

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"encoding/json"
+
 	"entgo.io/contrib/entgql"
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/entsql"
@@ -34,6 +36,8 @@ func (Agent) Fields() []ent.Field {
 			Comment("whether it may search all collections in the scope of the person who runs it, instead of those listed"),
 		field.Text("start_message").Optional().Nillable().MaxRuneLen(4000).Comment("its greeting"),
 		field.String("model").Optional().Nillable().MaxRuneLen(200).Comment("one of the chat models; null for the default one"),
+		field.JSON("tool_policy", json.RawMessage{}).Default(json.RawMessage("{}")).Annotations(hidden()).
+			Comment("which calls ask or are denied, on top of all other policies"),
 	}
 }
 

@@ -76,6 +76,16 @@ func QueryLimit(v int64) predicate.Workspace {
 	return predicate.Workspace(sql.FieldEQ(FieldQueryLimit, v))
 }
 
+// ApprovalIntegrationID applies equality check predicate on the "approval_integration_id" field. It's identical to ApprovalIntegrationIDEQ.
+func ApprovalIntegrationID(v uuid.UUID) predicate.Workspace {
+	return predicate.Workspace(sql.FieldEQ(FieldApprovalIntegrationID, v))
+}
+
+// ApprovalChannel applies equality check predicate on the "approval_channel" field. It's identical to ApprovalChannelEQ.
+func ApprovalChannel(v string) predicate.Workspace {
+	return predicate.Workspace(sql.FieldEQ(FieldApprovalChannel, v))
+}
+
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.
 func CreatedAtEQ(v time.Time) predicate.Workspace {
 	return predicate.Workspace(sql.FieldEQ(FieldCreatedAt, v))
@@ -269,6 +279,131 @@ func QueryLimitIsNil() predicate.Workspace {
 // QueryLimitNotNil applies the NotNil predicate on the "query_limit" field.
 func QueryLimitNotNil() predicate.Workspace {
 	return predicate.Workspace(sql.FieldNotNull(FieldQueryLimit))
+}
+
+// ApprovalIntegrationIDEQ applies the EQ predicate on the "approval_integration_id" field.
+func ApprovalIntegrationIDEQ(v uuid.UUID) predicate.Workspace {
+	return predicate.Workspace(sql.FieldEQ(FieldApprovalIntegrationID, v))
+}
+
+// ApprovalIntegrationIDNEQ applies the NEQ predicate on the "approval_integration_id" field.
+func ApprovalIntegrationIDNEQ(v uuid.UUID) predicate.Workspace {
+	return predicate.Workspace(sql.FieldNEQ(FieldApprovalIntegrationID, v))
+}
+
+// ApprovalIntegrationIDIn applies the In predicate on the "approval_integration_id" field.
+func ApprovalIntegrationIDIn(vs ...uuid.UUID) predicate.Workspace {
+	return predicate.Workspace(sql.FieldIn(FieldApprovalIntegrationID, vs...))
+}
+
+// ApprovalIntegrationIDNotIn applies the NotIn predicate on the "approval_integration_id" field.
+func ApprovalIntegrationIDNotIn(vs ...uuid.UUID) predicate.Workspace {
+	return predicate.Workspace(sql.FieldNotIn(FieldApprovalIntegrationID, vs...))
+}
+
+// ApprovalIntegrationIDGT applies the GT predicate on the "approval_integration_id" field.
+func ApprovalIntegrationIDGT(v uuid.UUID) predicate.Workspace {
+	return predicate.Workspace(sql.FieldGT(FieldApprovalIntegrationID, v))
+}
+
+// ApprovalIntegrationIDGTE applies the GTE predicate on the "approval_integration_id" field.
+func ApprovalIntegrationIDGTE(v uuid.UUID) predicate.Workspace {
+	return predicate.Workspace(sql.FieldGTE(FieldApprovalIntegrationID, v))
+}
+
+// ApprovalIntegrationIDLT applies the LT predicate on the "approval_integration_id" field.
+func ApprovalIntegrationIDLT(v uuid.UUID) predicate.Workspace {
+	return predicate.Workspace(sql.FieldLT(FieldApprovalIntegrationID, v))
+}
+
+// ApprovalIntegrationIDLTE applies the LTE predicate on the "approval_integration_id" field.
+func ApprovalIntegrationIDLTE(v uuid.UUID) predicate.Workspace {
+	return predicate.Workspace(sql.FieldLTE(FieldApprovalIntegrationID, v))
+}
+
+// ApprovalIntegrationIDIsNil applies the IsNil predicate on the "approval_integration_id" field.
+func ApprovalIntegrationIDIsNil() predicate.Workspace {
+	return predicate.Workspace(sql.FieldIsNull(FieldApprovalIntegrationID))
+}
+
+// ApprovalIntegrationIDNotNil applies the NotNil predicate on the "approval_integration_id" field.
+func ApprovalIntegrationIDNotNil() predicate.Workspace {
+	return predicate.Workspace(sql.FieldNotNull(FieldApprovalIntegrationID))
+}
+
+// ApprovalChannelEQ applies the EQ predicate on the "approval_channel" field.
+func ApprovalChannelEQ(v string) predicate.Workspace {
+	return predicate.Workspace(sql.FieldEQ(FieldApprovalChannel, v))
+}
+
+// ApprovalChannelNEQ applies the NEQ predicate on the "approval_channel" field.
+func ApprovalChannelNEQ(v string) predicate.Workspace {
+	return predicate.Workspace(sql.FieldNEQ(FieldApprovalChannel, v))
+}
+
+// ApprovalChannelIn applies the In predicate on the "approval_channel" field.
+func ApprovalChannelIn(vs ...string) predicate.Workspace {
+	return predicate.Workspace(sql.FieldIn(FieldApprovalChannel, vs...))
+}
+
+// ApprovalChannelNotIn applies the NotIn predicate on the "approval_channel" field.
+func ApprovalChannelNotIn(vs ...string) predicate.Workspace {
+	return predicate.Workspace(sql.FieldNotIn(FieldApprovalChannel, vs...))
+}
+
+// ApprovalChannelGT applies the GT predicate on the "approval_channel" field.
+func ApprovalChannelGT(v string) predicate.Workspace {
+	return predicate.Workspace(sql.FieldGT(FieldApprovalChannel, v))
+}
+
+// ApprovalChannelGTE applies the GTE predicate on the "approval_channel" field.
+func ApprovalChannelGTE(v string) predicate.Workspace {
+	return predicate.Workspace(sql.FieldGTE(FieldApprovalChannel, v))
+}
+
+// ApprovalChannelLT applies the LT predicate on the "approval_channel" field.
+func ApprovalChannelLT(v string) predicate.Workspace {
+	return predicate.Workspace(sql.FieldLT(FieldApprovalChannel, v))
+}
+
+// ApprovalChannelLTE applies the LTE predicate on the "approval_channel" field.
+func ApprovalChannelLTE(v string) predicate.Workspace {
+	return predicate.Workspace(sql.FieldLTE(FieldApprovalChannel, v))
+}
+
+// ApprovalChannelContains applies the Contains predicate on the "approval_channel" field.
+func ApprovalChannelContains(v string) predicate.Workspace {
+	return predicate.Workspace(sql.FieldContains(FieldApprovalChannel, v))
+}
+
+// ApprovalChannelHasPrefix applies the HasPrefix predicate on the "approval_channel" field.
+func ApprovalChannelHasPrefix(v string) predicate.Workspace {
+	return predicate.Workspace(sql.FieldHasPrefix(FieldApprovalChannel, v))
+}
+
+// ApprovalChannelHasSuffix applies the HasSuffix predicate on the "approval_channel" field.
+func ApprovalChannelHasSuffix(v string) predicate.Workspace {
+	return predicate.Workspace(sql.FieldHasSuffix(FieldApprovalChannel, v))
+}
+
+// ApprovalChannelIsNil applies the IsNil predicate on the "approval_channel" field.
+func ApprovalChannelIsNil() predicate.Workspace {
+	return predicate.Workspace(sql.FieldIsNull(FieldApprovalChannel))
+}
+
+// ApprovalChannelNotNil applies the NotNil predicate on the "approval_channel" field.
+func ApprovalChannelNotNil() predicate.Workspace {
+	return predicate.Workspace(sql.FieldNotNull(FieldApprovalChannel))
+}
+
+// ApprovalChannelEqualFold applies the EqualFold predicate on the "approval_channel" field.
+func ApprovalChannelEqualFold(v string) predicate.Workspace {
+	return predicate.Workspace(sql.FieldEqualFold(FieldApprovalChannel, v))
+}
+
+// ApprovalChannelContainsFold applies the ContainsFold predicate on the "approval_channel" field.
+func ApprovalChannelContainsFold(v string) predicate.Workspace {
+	return predicate.Workspace(sql.FieldContainsFold(FieldApprovalChannel, v))
 }
 
 // HasMemberships applies the HasEdge predicate on the "memberships" edge.

@@ -3,6 +3,7 @@
 package workspace
 
 import (
+	"encoding/json"
 	"time"
 
 	"entgo.io/ent"
@@ -24,6 +25,12 @@ const (
 	FieldName = "name"
 	// FieldQueryLimit holds the string denoting the query_limit field in the database.
 	FieldQueryLimit = "query_limit"
+	// FieldToolPolicy holds the string denoting the tool_policy field in the database.
+	FieldToolPolicy = "tool_policy"
+	// FieldApprovalIntegrationID holds the string denoting the approval_integration_id field in the database.
+	FieldApprovalIntegrationID = "approval_integration_id"
+	// FieldApprovalChannel holds the string denoting the approval_channel field in the database.
+	FieldApprovalChannel = "approval_channel"
 	// EdgeMemberships holds the string denoting the memberships edge name in mutations.
 	EdgeMemberships = "memberships"
 	// Table holds the table name of the workspace in the database.
@@ -44,6 +51,9 @@ var Columns = []string{
 	FieldUpdatedAt,
 	FieldName,
 	FieldQueryLimit,
+	FieldToolPolicy,
+	FieldApprovalIntegrationID,
+	FieldApprovalChannel,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -74,6 +84,10 @@ var (
 	NameValidator func(string) error
 	// QueryLimitValidator is a validator for the "query_limit" field. It is called by the builders before save.
 	QueryLimitValidator func(int64) error
+	// DefaultToolPolicy holds the default value on creation for the "tool_policy" field.
+	DefaultToolPolicy json.RawMessage
+	// ApprovalChannelValidator is a validator for the "approval_channel" field. It is called by the builders before save.
+	ApprovalChannelValidator func(string) error
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() uuid.UUID
 )
@@ -104,6 +118,16 @@ func ByName(opts ...sql.OrderTermOption) OrderOption {
 // ByQueryLimit orders the results by the query_limit field.
 func ByQueryLimit(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldQueryLimit, opts...).ToFunc()
+}
+
+// ByApprovalIntegrationID orders the results by the approval_integration_id field.
+func ByApprovalIntegrationID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldApprovalIntegrationID, opts...).ToFunc()
+}
+
+// ByApprovalChannel orders the results by the approval_channel field.
+func ByApprovalChannel(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldApprovalChannel, opts...).ToFunc()
 }
 
 // ByMembershipsCount orders the results by memberships count.

@@ -21,6 +21,7 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/agentmemory"
 	"github.com/magpie-search/magpie/ent/agentrun"
+	"github.com/magpie-search/magpie/ent/approval"
 	"github.com/magpie-search/magpie/ent/auditentry"
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/document"
@@ -35,6 +36,7 @@ import (
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/ent/toolconnection"
+	"github.com/magpie-search/magpie/ent/toolgrant"
 	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/audit"
@@ -285,6 +287,51 @@ type ComplexityRoot struct {
 		CompletionTokens func(childComplexity int) int
 		PromptTokens     func(childComplexity int) int
 		TotalTokens      func(childComplexity int) int
+	}
+
+	Approval struct {
+		AgentID         func(childComplexity int) int
+		Answer          func(childComplexity int) int
+		ApproverIds     func(childComplexity int) int
+		Arguments       func(childComplexity int) int
+		ArgumentsHash   func(childComplexity int) int
+		CallID          func(childComplexity int) int
+		Comment         func(childComplexity int) int
+		CreatedAt       func(childComplexity int) int
+		DecidedAt       func(childComplexity int) int
+		DecidedBy       func(childComplexity int) int
+		DecidedVia      func(childComplexity int) int
+		EditedArguments func(childComplexity int) int
+		ExpiresAt       func(childComplexity int) int
+		ID              func(childComplexity int) int
+		IntegrationID   func(childComplexity int) int
+		Kind            func(childComplexity int) int
+		NotifiedAt      func(childComplexity int) int
+		Options         func(childComplexity int) int
+		Preview         func(childComplexity int) int
+		Reason          func(childComplexity int) int
+		RequestedAt     func(childComplexity int) int
+		Risk            func(childComplexity int) int
+		RunID           func(childComplexity int) int
+		SelfApproval    func(childComplexity int) int
+		SlackChannel    func(childComplexity int) int
+		SlackError      func(childComplexity int) int
+		Status          func(childComplexity int) int
+		Title           func(childComplexity int) int
+		Tool            func(childComplexity int) int
+		ToolTitle       func(childComplexity int) int
+		UpdatedAt       func(childComplexity int) int
+	}
+
+	ApprovalConnection struct {
+		Edges      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	ApprovalEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	AuditChange struct {
@@ -1595,6 +1642,33 @@ type ComplexityRoot struct {
 		UpdatedAt     func(childComplexity int) int
 	}
 
+	ToolGrant struct {
+		AgentID        func(childComplexity int) int
+		ApprovalID     func(childComplexity int) int
+		ConversationID func(childComplexity int) int
+		CreatedAt      func(childComplexity int) int
+		CreatedBy      func(childComplexity int) int
+		ID             func(childComplexity int) int
+		PersonID       func(childComplexity int) int
+		RevokedAt      func(childComplexity int) int
+		RevokedBy      func(childComplexity int) int
+		RunID          func(childComplexity int) int
+		Scope          func(childComplexity int) int
+		Tool           func(childComplexity int) int
+		UpdatedAt      func(childComplexity int) int
+	}
+
+	ToolGrantConnection struct {
+		Edges      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	ToolGrantEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	ToolIntegration struct {
 		Config        func(childComplexity int) int
 		Connections   func(childComplexity int) int
@@ -2725,6 +2799,225 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentUsage.TotalTokens(childComplexity), true
+
+	case "Approval.agentID":
+		if e.ComplexityRoot.Approval.AgentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.AgentID(childComplexity), true
+	case "Approval.answer":
+		if e.ComplexityRoot.Approval.Answer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.Answer(childComplexity), true
+	case "Approval.approverIds":
+		if e.ComplexityRoot.Approval.ApproverIds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.ApproverIds(childComplexity), true
+	case "Approval.arguments":
+		if e.ComplexityRoot.Approval.Arguments == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.Arguments(childComplexity), true
+	case "Approval.argumentsHash":
+		if e.ComplexityRoot.Approval.ArgumentsHash == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.ArgumentsHash(childComplexity), true
+	case "Approval.callID":
+		if e.ComplexityRoot.Approval.CallID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.CallID(childComplexity), true
+	case "Approval.comment":
+		if e.ComplexityRoot.Approval.Comment == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.Comment(childComplexity), true
+	case "Approval.createdAt":
+		if e.ComplexityRoot.Approval.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.CreatedAt(childComplexity), true
+	case "Approval.decidedAt":
+		if e.ComplexityRoot.Approval.DecidedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.DecidedAt(childComplexity), true
+	case "Approval.decidedBy":
+		if e.ComplexityRoot.Approval.DecidedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.DecidedBy(childComplexity), true
+	case "Approval.decidedVia":
+		if e.ComplexityRoot.Approval.DecidedVia == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.DecidedVia(childComplexity), true
+	case "Approval.editedArguments":
+		if e.ComplexityRoot.Approval.EditedArguments == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.EditedArguments(childComplexity), true
+	case "Approval.expiresAt":
+		if e.ComplexityRoot.Approval.ExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.ExpiresAt(childComplexity), true
+	case "Approval.id":
+		if e.ComplexityRoot.Approval.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.ID(childComplexity), true
+	case "Approval.integrationID":
+		if e.ComplexityRoot.Approval.IntegrationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.IntegrationID(childComplexity), true
+	case "Approval.kind":
+		if e.ComplexityRoot.Approval.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.Kind(childComplexity), true
+	case "Approval.notifiedAt":
+		if e.ComplexityRoot.Approval.NotifiedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.NotifiedAt(childComplexity), true
+	case "Approval.options":
+		if e.ComplexityRoot.Approval.Options == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.Options(childComplexity), true
+	case "Approval.preview":
+		if e.ComplexityRoot.Approval.Preview == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.Preview(childComplexity), true
+	case "Approval.reason":
+		if e.ComplexityRoot.Approval.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.Reason(childComplexity), true
+	case "Approval.requestedAt":
+		if e.ComplexityRoot.Approval.RequestedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.RequestedAt(childComplexity), true
+	case "Approval.risk":
+		if e.ComplexityRoot.Approval.Risk == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.Risk(childComplexity), true
+	case "Approval.runID":
+		if e.ComplexityRoot.Approval.RunID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.RunID(childComplexity), true
+	case "Approval.selfApproval":
+		if e.ComplexityRoot.Approval.SelfApproval == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.SelfApproval(childComplexity), true
+	case "Approval.slackChannel":
+		if e.ComplexityRoot.Approval.SlackChannel == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.SlackChannel(childComplexity), true
+	case "Approval.slackError":
+		if e.ComplexityRoot.Approval.SlackError == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.SlackError(childComplexity), true
+	case "Approval.status":
+		if e.ComplexityRoot.Approval.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.Status(childComplexity), true
+	case "Approval.title":
+		if e.ComplexityRoot.Approval.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.Title(childComplexity), true
+	case "Approval.tool":
+		if e.ComplexityRoot.Approval.Tool == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.Tool(childComplexity), true
+	case "Approval.toolTitle":
+		if e.ComplexityRoot.Approval.ToolTitle == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.ToolTitle(childComplexity), true
+	case "Approval.updatedAt":
+		if e.ComplexityRoot.Approval.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.UpdatedAt(childComplexity), true
+
+	case "ApprovalConnection.edges":
+		if e.ComplexityRoot.ApprovalConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalConnection.Edges(childComplexity), true
+	case "ApprovalConnection.pageInfo":
+		if e.ComplexityRoot.ApprovalConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalConnection.PageInfo(childComplexity), true
+	case "ApprovalConnection.totalCount":
+		if e.ComplexityRoot.ApprovalConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalConnection.TotalCount(childComplexity), true
+
+	case "ApprovalEdge.cursor":
+		if e.ComplexityRoot.ApprovalEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalEdge.Cursor(childComplexity), true
+	case "ApprovalEdge.node":
+		if e.ComplexityRoot.ApprovalEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalEdge.Node(childComplexity), true
 
 	case "AuditChange.field":
 		if e.ComplexityRoot.AuditChange.Field == nil {
@@ -9031,6 +9324,117 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ToolConnection.UpdatedAt(childComplexity), true
 
+	case "ToolGrant.agentID":
+		if e.ComplexityRoot.ToolGrant.AgentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolGrant.AgentID(childComplexity), true
+	case "ToolGrant.approvalID":
+		if e.ComplexityRoot.ToolGrant.ApprovalID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolGrant.ApprovalID(childComplexity), true
+	case "ToolGrant.conversationID":
+		if e.ComplexityRoot.ToolGrant.ConversationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolGrant.ConversationID(childComplexity), true
+	case "ToolGrant.createdAt":
+		if e.ComplexityRoot.ToolGrant.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolGrant.CreatedAt(childComplexity), true
+	case "ToolGrant.createdBy":
+		if e.ComplexityRoot.ToolGrant.CreatedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolGrant.CreatedBy(childComplexity), true
+	case "ToolGrant.id":
+		if e.ComplexityRoot.ToolGrant.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolGrant.ID(childComplexity), true
+	case "ToolGrant.personID":
+		if e.ComplexityRoot.ToolGrant.PersonID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolGrant.PersonID(childComplexity), true
+	case "ToolGrant.revokedAt":
+		if e.ComplexityRoot.ToolGrant.RevokedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolGrant.RevokedAt(childComplexity), true
+	case "ToolGrant.revokedBy":
+		if e.ComplexityRoot.ToolGrant.RevokedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolGrant.RevokedBy(childComplexity), true
+	case "ToolGrant.runID":
+		if e.ComplexityRoot.ToolGrant.RunID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolGrant.RunID(childComplexity), true
+	case "ToolGrant.scope":
+		if e.ComplexityRoot.ToolGrant.Scope == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolGrant.Scope(childComplexity), true
+	case "ToolGrant.tool":
+		if e.ComplexityRoot.ToolGrant.Tool == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolGrant.Tool(childComplexity), true
+	case "ToolGrant.updatedAt":
+		if e.ComplexityRoot.ToolGrant.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolGrant.UpdatedAt(childComplexity), true
+
+	case "ToolGrantConnection.edges":
+		if e.ComplexityRoot.ToolGrantConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolGrantConnection.Edges(childComplexity), true
+	case "ToolGrantConnection.pageInfo":
+		if e.ComplexityRoot.ToolGrantConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolGrantConnection.PageInfo(childComplexity), true
+	case "ToolGrantConnection.totalCount":
+		if e.ComplexityRoot.ToolGrantConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolGrantConnection.TotalCount(childComplexity), true
+
+	case "ToolGrantEdge.cursor":
+		if e.ComplexityRoot.ToolGrantEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolGrantEdge.Cursor(childComplexity), true
+	case "ToolGrantEdge.node":
+		if e.ComplexityRoot.ToolGrantEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolGrantEdge.Node(childComplexity), true
+
 	case "ToolIntegration.config":
 		if e.ComplexityRoot.ToolIntegration.Config == nil {
 			break
@@ -9304,6 +9708,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputAgentMemoryOrder,
 		ec.unmarshalInputAgentOrder,
 		ec.unmarshalInputAgentRunOrder,
+		ec.unmarshalInputApprovalOrder,
 		ec.unmarshalInputAuditEntryOrder,
 		ec.unmarshalInputAuditFilter,
 		ec.unmarshalInputChangePasswordInput,
@@ -9352,6 +9757,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputSyncJobOrder,
 		ec.unmarshalInputTestConnectionInput,
 		ec.unmarshalInputToolConnectionOrder,
+		ec.unmarshalInputToolGrantOrder,
 		ec.unmarshalInputToolIntegrationOrder,
 		ec.unmarshalInputUpdateAPIKeyInput,
 		ec.unmarshalInputUpdateAgentInput,
@@ -12271,6 +12677,179 @@ enum AgentRunStatus @goModel(model: "github.com/magpie-search/magpie/ent/agentru
   FAILED
   CANCELED
 }
+type Approval implements Node {
+  id: ID!
+  createdAt: Time!
+  updatedAt: Time!
+  runID: ID!
+  agentID: ID!
+  """
+  the call; unique within the run together with the kind
+  """
+  callID: String!
+  tool: String!
+  toolTitle: String!
+  """
+  the integration of the tool
+  """
+  integrationID: ID
+  """
+  consent to a call; what to do about a call whose outcome is unknown; a question
+  """
+  kind: ApprovalKind!
+  risk: ApprovalRisk!
+  """
+  one line
+  """
+  title: String!
+  """
+  Markdown: what will happen
+  """
+  preview: String!
+  """
+  why, in the model's own words
+  """
+  reason: String!
+  """
+  the exact JSON of the call
+  """
+  arguments: String!
+  """
+  SHA-256 of arguments, in hexadecimal
+  """
+  argumentsHash: String!
+  """
+  answers that the agent suggests
+  """
+  options: [String!]!
+  """
+  EDITED: approved with other arguments
+  """
+  status: ApprovalStatus!
+  comment: String
+  """
+  the JSON that is used instead of arguments
+  """
+  editedArguments: String
+  answer: String
+  requestedAt: Time!
+  expiresAt: Time!
+  decidedAt: Time
+  """
+  the person who decided
+  """
+  decidedBy: ID
+  decidedVia: ApprovalDecidedVia
+  """
+  people who may decide
+  """
+  approverIds: [ID!]!
+  """
+  whether the person of the run may decide
+  """
+  selfApproval: Boolean!
+  """
+  the channel where it is posted
+  """
+  slackChannel: String
+  """
+  why it could not be posted
+  """
+  slackError: String
+  """
+  when it was posted
+  """
+  notifiedAt: Time
+}
+"""
+A connection to a list of items.
+"""
+type ApprovalConnection {
+  """
+  A list of edges.
+  """
+  edges: [ApprovalEdge]
+  """
+  Information to aid in pagination.
+  """
+  pageInfo: PageInfo!
+  """
+  Identifies the total count of items in the connection.
+  """
+  totalCount: Int!
+}
+"""
+ApprovalDecidedVia is enum for the field decided_via
+"""
+enum ApprovalDecidedVia @goModel(model: "github.com/magpie-search/magpie/ent/approval.DecidedVia") {
+  DASHBOARD
+  SLACK
+  API
+  RULE
+}
+"""
+An edge in a connection.
+"""
+type ApprovalEdge {
+  """
+  The item at the end of the edge.
+  """
+  node: Approval
+  """
+  A cursor for use in pagination.
+  """
+  cursor: Cursor!
+}
+"""
+ApprovalKind is enum for the field kind
+"""
+enum ApprovalKind @goModel(model: "github.com/magpie-search/magpie/ent/approval.Kind") {
+  CONSENT
+  UNKNOWN_EFFECT
+  QUESTION
+}
+"""
+Ordering options for Approval connections
+"""
+input ApprovalOrder {
+  """
+  The ordering direction.
+  """
+  direction: OrderDirection! = ASC
+  """
+  The field by which to order Approvals.
+  """
+  field: ApprovalOrderField!
+}
+"""
+Properties by which Approval connections can be ordered.
+"""
+enum ApprovalOrderField {
+  CREATED_AT
+  UPDATED_AT
+}
+"""
+ApprovalRisk is enum for the field risk
+"""
+enum ApprovalRisk @goModel(model: "github.com/magpie-search/magpie/ent/approval.Risk") {
+  READ
+  WRITE
+  SEND
+  DELETE
+  QUESTION
+}
+"""
+ApprovalStatus is enum for the field status
+"""
+enum ApprovalStatus @goModel(model: "github.com/magpie-search/magpie/ent/approval.Status") {
+  PENDING
+  APPROVED
+  EDITED
+  ANSWERED
+  REJECTED
+  EXPIRED
+  CANCELED
+}
 type AuditEntry implements Node {
   id: ID!
   createdAt: Time!
@@ -13977,6 +14556,88 @@ enum ToolConnectionStatus @goModel(model: "github.com/magpie-search/magpie/ent/t
   NEEDS_AUTH
   ERROR
 }
+type ToolGrant implements Node {
+  id: ID!
+  createdAt: Time!
+  updatedAt: Time!
+  agentID: ID!
+  tool: String!
+  scope: ToolGrantScope!
+  runID: ID
+  conversationID: ID
+  """
+  the person of the run or conversation; null for all people
+  """
+  personID: ID
+  """
+  the approval with which it was given
+  """
+  approvalID: ID
+  """
+  the person who gave it
+  """
+  createdBy: ID!
+  revokedAt: Time
+  revokedBy: ID
+}
+"""
+A connection to a list of items.
+"""
+type ToolGrantConnection {
+  """
+  A list of edges.
+  """
+  edges: [ToolGrantEdge]
+  """
+  Information to aid in pagination.
+  """
+  pageInfo: PageInfo!
+  """
+  Identifies the total count of items in the connection.
+  """
+  totalCount: Int!
+}
+"""
+An edge in a connection.
+"""
+type ToolGrantEdge {
+  """
+  The item at the end of the edge.
+  """
+  node: ToolGrant
+  """
+  A cursor for use in pagination.
+  """
+  cursor: Cursor!
+}
+"""
+Ordering options for ToolGrant connections
+"""
+input ToolGrantOrder {
+  """
+  The ordering direction.
+  """
+  direction: OrderDirection! = ASC
+  """
+  The field by which to order ToolGrants.
+  """
+  field: ToolGrantOrderField!
+}
+"""
+Properties by which ToolGrant connections can be ordered.
+"""
+enum ToolGrantOrderField {
+  CREATED_AT
+  UPDATED_AT
+}
+"""
+ToolGrantScope is enum for the field scope
+"""
+enum ToolGrantScope @goModel(model: "github.com/magpie-search/magpie/ent/toolgrant.Scope") {
+  RUN
+  CONVERSATION
+  AGENT
+}
 type ToolIntegration implements Node {
   id: ID!
   createdAt: Time!
@@ -14491,6 +15152,84 @@ func (ec *executionContext) childFields_AgentUsage(ctx context.Context, field gr
 		return ec.fieldContext_AgentUsage_completionTokens(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentUsage", field.Name)
+}
+
+func (ec *executionContext) childFields_Approval(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Approval_id(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Approval_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Approval_updatedAt(ctx, field)
+	case "runID":
+		return ec.fieldContext_Approval_runID(ctx, field)
+	case "agentID":
+		return ec.fieldContext_Approval_agentID(ctx, field)
+	case "callID":
+		return ec.fieldContext_Approval_callID(ctx, field)
+	case "tool":
+		return ec.fieldContext_Approval_tool(ctx, field)
+	case "toolTitle":
+		return ec.fieldContext_Approval_toolTitle(ctx, field)
+	case "integrationID":
+		return ec.fieldContext_Approval_integrationID(ctx, field)
+	case "kind":
+		return ec.fieldContext_Approval_kind(ctx, field)
+	case "risk":
+		return ec.fieldContext_Approval_risk(ctx, field)
+	case "title":
+		return ec.fieldContext_Approval_title(ctx, field)
+	case "preview":
+		return ec.fieldContext_Approval_preview(ctx, field)
+	case "reason":
+		return ec.fieldContext_Approval_reason(ctx, field)
+	case "arguments":
+		return ec.fieldContext_Approval_arguments(ctx, field)
+	case "argumentsHash":
+		return ec.fieldContext_Approval_argumentsHash(ctx, field)
+	case "options":
+		return ec.fieldContext_Approval_options(ctx, field)
+	case "status":
+		return ec.fieldContext_Approval_status(ctx, field)
+	case "comment":
+		return ec.fieldContext_Approval_comment(ctx, field)
+	case "editedArguments":
+		return ec.fieldContext_Approval_editedArguments(ctx, field)
+	case "answer":
+		return ec.fieldContext_Approval_answer(ctx, field)
+	case "requestedAt":
+		return ec.fieldContext_Approval_requestedAt(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_Approval_expiresAt(ctx, field)
+	case "decidedAt":
+		return ec.fieldContext_Approval_decidedAt(ctx, field)
+	case "decidedBy":
+		return ec.fieldContext_Approval_decidedBy(ctx, field)
+	case "decidedVia":
+		return ec.fieldContext_Approval_decidedVia(ctx, field)
+	case "approverIds":
+		return ec.fieldContext_Approval_approverIds(ctx, field)
+	case "selfApproval":
+		return ec.fieldContext_Approval_selfApproval(ctx, field)
+	case "slackChannel":
+		return ec.fieldContext_Approval_slackChannel(ctx, field)
+	case "slackError":
+		return ec.fieldContext_Approval_slackError(ctx, field)
+	case "notifiedAt":
+		return ec.fieldContext_Approval_notifiedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Approval", field.Name)
+}
+
+func (ec *executionContext) childFields_ApprovalEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_ApprovalEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_ApprovalEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ApprovalEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_AuditChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -16741,6 +17480,48 @@ func (ec *executionContext) childFields_ToolConnection(ctx context.Context, fiel
 		return ec.fieldContext_ToolConnection_lastError(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ToolConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ToolGrant(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_ToolGrant_id(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_ToolGrant_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_ToolGrant_updatedAt(ctx, field)
+	case "agentID":
+		return ec.fieldContext_ToolGrant_agentID(ctx, field)
+	case "tool":
+		return ec.fieldContext_ToolGrant_tool(ctx, field)
+	case "scope":
+		return ec.fieldContext_ToolGrant_scope(ctx, field)
+	case "runID":
+		return ec.fieldContext_ToolGrant_runID(ctx, field)
+	case "conversationID":
+		return ec.fieldContext_ToolGrant_conversationID(ctx, field)
+	case "personID":
+		return ec.fieldContext_ToolGrant_personID(ctx, field)
+	case "approvalID":
+		return ec.fieldContext_ToolGrant_approvalID(ctx, field)
+	case "createdBy":
+		return ec.fieldContext_ToolGrant_createdBy(ctx, field)
+	case "revokedAt":
+		return ec.fieldContext_ToolGrant_revokedAt(ctx, field)
+	case "revokedBy":
+		return ec.fieldContext_ToolGrant_revokedBy(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ToolGrant", field.Name)
+}
+
+func (ec *executionContext) childFields_ToolGrantEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_ToolGrantEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_ToolGrantEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ToolGrantEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_ToolIntegration(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -23912,6 +24693,861 @@ func (ec *executionContext) _AgentUsage_completionTokens(ctx context.Context, fi
 }
 func (ec *executionContext) fieldContext_AgentUsage_completionTokens(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentUsage", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_id(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_createdAt(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_updatedAt(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_runID(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_runID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RunID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_runID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_agentID(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_agentID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AgentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_agentID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_callID(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_callID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CallID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_callID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_tool(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_tool(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tool, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_tool(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_toolTitle(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_toolTitle(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ToolTitle, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_toolTitle(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_integrationID(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_integrationID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IntegrationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_integrationID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_kind(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v approval.Kind) graphql.Marshaler {
+			return ec.marshalNApprovalKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type ApprovalKind does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_risk(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_risk(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Risk, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v approval.Risk) graphql.Marshaler {
+			return ec.marshalNApprovalRisk2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐRisk(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_risk(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type ApprovalRisk does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_title(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_title(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Title, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_preview(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_preview(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Preview, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_preview(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_reason(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_arguments(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_arguments(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Arguments, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_arguments(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_argumentsHash(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_argumentsHash(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ArgumentsHash, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_argumentsHash(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_options(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_options(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Options, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_options(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_status(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v approval.Status) graphql.Marshaler {
+			return ec.marshalNApprovalStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type ApprovalStatus does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_comment(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_comment(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Comment, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_comment(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_editedArguments(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_editedArguments(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EditedArguments, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_editedArguments(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_answer(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_answer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Answer, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_answer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_requestedAt(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_requestedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RequestedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_requestedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_expiresAt(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_expiresAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExpiresAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_decidedAt(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_decidedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DecidedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_decidedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_decidedBy(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_decidedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DecidedBy, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_decidedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_decidedVia(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_decidedVia(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DecidedVia, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *approval.DecidedVia) graphql.Marshaler {
+			return ec.marshalOApprovalDecidedVia2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐDecidedVia(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_decidedVia(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type ApprovalDecidedVia does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_approverIds(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_approverIds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ApproverIds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2ᚕgithubᚗcomᚋgoogleᚋuuidᚐUUIDᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_approverIds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_selfApproval(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_selfApproval(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SelfApproval, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_selfApproval(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_slackChannel(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_slackChannel(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SlackChannel, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_slackChannel(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_slackError(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_slackError(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SlackError, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_slackError(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_notifiedAt(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_notifiedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.NotifiedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_notifiedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _ApprovalConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.ApprovalConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ApprovalConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*ent.ApprovalEdge) graphql.Marshaler {
+			return ec.marshalOApprovalEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐApprovalEdge(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ApprovalConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ApprovalConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ApprovalEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ApprovalConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *ent.ApprovalConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ApprovalConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNPageInfo2entgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ApprovalConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ApprovalConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ApprovalConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *ent.ApprovalConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ApprovalConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ApprovalConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ApprovalConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ApprovalEdge_node(ctx context.Context, field graphql.CollectedField, obj *ent.ApprovalEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ApprovalEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Approval) graphql.Marshaler {
+			return ec.marshalOApproval2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐApproval(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ApprovalEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ApprovalEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Approval(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ApprovalEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *ent.ApprovalEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ApprovalEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.Cursor[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ApprovalEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ApprovalEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
 func (ec *executionContext) _AuditChange_field(ctx context.Context, field graphql.CollectedField, obj *audit.Change) (ret graphql.Marshaler) {
@@ -53347,6 +54983,447 @@ func (ec *executionContext) fieldContext_ToolConnection_lastError(_ context.Cont
 	return graphql.NewScalarFieldContext("ToolConnection", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _ToolGrant_id(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolGrant_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolGrant_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolGrant", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ToolGrant_createdAt(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolGrant_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolGrant_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolGrant", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _ToolGrant_updatedAt(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolGrant_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolGrant_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolGrant", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _ToolGrant_agentID(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolGrant_agentID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AgentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolGrant_agentID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolGrant", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ToolGrant_tool(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolGrant_tool(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tool, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolGrant_tool(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolGrant", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ToolGrant_scope(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolGrant_scope(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Scope, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v toolgrant.Scope) graphql.Marshaler {
+			return ec.marshalNToolGrantScope2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolgrantᚐScope(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolGrant_scope(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolGrant", field, false, false, errors.New("field of type ToolGrantScope does not have child fields"))
+}
+
+func (ec *executionContext) _ToolGrant_runID(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolGrant_runID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RunID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolGrant_runID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolGrant", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ToolGrant_conversationID(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolGrant_conversationID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ConversationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolGrant_conversationID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolGrant", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ToolGrant_personID(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolGrant_personID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PersonID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolGrant_personID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolGrant", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ToolGrant_approvalID(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolGrant_approvalID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ApprovalID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolGrant_approvalID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolGrant", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ToolGrant_createdBy(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolGrant_createdBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedBy, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolGrant_createdBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolGrant", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ToolGrant_revokedAt(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolGrant_revokedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RevokedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolGrant_revokedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolGrant", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _ToolGrant_revokedBy(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolGrant_revokedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RevokedBy, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolGrant_revokedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolGrant", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ToolGrantConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrantConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolGrantConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*ent.ToolGrantEdge) graphql.Marshaler {
+			return ec.marshalOToolGrantEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolGrantEdge(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolGrantConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ToolGrantConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolGrantEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ToolGrantConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrantConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolGrantConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNPageInfo2entgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolGrantConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ToolGrantConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ToolGrantConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrantConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolGrantConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolGrantConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolGrantConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ToolGrantEdge_node(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrantEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolGrantEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.ToolGrant) graphql.Marshaler {
+			return ec.marshalOToolGrant2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolGrant(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolGrantEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ToolGrantEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolGrant(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ToolGrantEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrantEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolGrantEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.Cursor[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolGrantEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolGrantEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
 func (ec *executionContext) _ToolIntegration_id(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -55616,6 +57693,47 @@ func (ec *executionContext) unmarshalInputAgentRunOrder(ctx context.Context, obj
 		case "field":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
 			data, err := ec.unmarshalNAgentRunOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAgentRunOrderField(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Field = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputApprovalOrder(ctx context.Context, obj any) (ent.ApprovalOrder, error) {
+	var it ent.ApprovalOrder
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["direction"]; !present {
+		asMap["direction"] = "ASC"
+	}
+
+	fieldsInOrder := [...]string{"direction", "field"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "direction":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("direction"))
+			data, err := ec.unmarshalNOrderDirection2entgoᚗioᚋcontribᚋentgqlᚐOrderDirection(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Direction = data
+		case "field":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
+			data, err := ec.unmarshalNApprovalOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐApprovalOrderField(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -58204,6 +60322,47 @@ func (ec *executionContext) unmarshalInputToolConnectionOrder(ctx context.Contex
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputToolGrantOrder(ctx context.Context, obj any) (ent.ToolGrantOrder, error) {
+	var it ent.ToolGrantOrder
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["direction"]; !present {
+		asMap["direction"] = "ASC"
+	}
+
+	fieldsInOrder := [...]string{"direction", "field"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "direction":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("direction"))
+			data, err := ec.unmarshalNOrderDirection2entgoᚗioᚋcontribᚋentgqlᚐOrderDirection(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Direction = data
+		case "field":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
+			data, err := ec.unmarshalNToolGrantOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolGrantOrderField(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Field = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputToolIntegrationOrder(ctx context.Context, obj any) (ent.ToolIntegrationOrder, error) {
 	var it ent.ToolIntegrationOrder
 	if obj == nil {
@@ -59005,6 +61164,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._ToolIntegration(ctx, sel, obj)
+	case *ent.ToolGrant:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ToolGrant(ctx, sel, obj)
 	case *ent.ToolConnection:
 		if obj == nil {
 			return graphql.Null
@@ -59090,6 +61254,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._AuditEntry(ctx, sel, obj)
+	case *ent.Approval:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Approval(ctx, sel, obj)
 	case *ent.AgentRun:
 		if obj == nil {
 			return graphql.Null
@@ -60787,6 +62956,285 @@ func (ec *executionContext) _AgentUsage(ctx context.Context, sel ast.SelectionSe
 			}
 		case "completionTokens":
 			out.Values[i] = ec._AgentUsage_completionTokens(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var approvalImplementors = []string{"Approval", "Node"}
+
+func (ec *executionContext) _Approval(ctx context.Context, sel ast.SelectionSet, obj *ent.Approval) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, approvalImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Approval")
+		case "id":
+			out.Values[i] = ec._Approval_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._Approval_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updatedAt":
+			out.Values[i] = ec._Approval_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "runID":
+			out.Values[i] = ec._Approval_runID(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "agentID":
+			out.Values[i] = ec._Approval_agentID(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "callID":
+			out.Values[i] = ec._Approval_callID(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "tool":
+			out.Values[i] = ec._Approval_tool(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "toolTitle":
+			out.Values[i] = ec._Approval_toolTitle(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "integrationID":
+			out.Values[i] = ec._Approval_integrationID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "kind":
+			out.Values[i] = ec._Approval_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "risk":
+			out.Values[i] = ec._Approval_risk(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "title":
+			out.Values[i] = ec._Approval_title(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "preview":
+			out.Values[i] = ec._Approval_preview(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._Approval_reason(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "arguments":
+			out.Values[i] = ec._Approval_arguments(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "argumentsHash":
+			out.Values[i] = ec._Approval_argumentsHash(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "options":
+			out.Values[i] = ec._Approval_options(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "status":
+			out.Values[i] = ec._Approval_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "comment":
+			out.Values[i] = ec._Approval_comment(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "editedArguments":
+			out.Values[i] = ec._Approval_editedArguments(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "answer":
+			out.Values[i] = ec._Approval_answer(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "requestedAt":
+			out.Values[i] = ec._Approval_requestedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "expiresAt":
+			out.Values[i] = ec._Approval_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "decidedAt":
+			out.Values[i] = ec._Approval_decidedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "decidedBy":
+			out.Values[i] = ec._Approval_decidedBy(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "decidedVia":
+			out.Values[i] = ec._Approval_decidedVia(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "approverIds":
+			out.Values[i] = ec._Approval_approverIds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "selfApproval":
+			out.Values[i] = ec._Approval_selfApproval(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "slackChannel":
+			out.Values[i] = ec._Approval_slackChannel(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "slackError":
+			out.Values[i] = ec._Approval_slackError(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "notifiedAt":
+			out.Values[i] = ec._Approval_notifiedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var approvalConnectionImplementors = []string{"ApprovalConnection"}
+
+func (ec *executionContext) _ApprovalConnection(ctx context.Context, sel ast.SelectionSet, obj *ent.ApprovalConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, approvalConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ApprovalConnection")
+		case "edges":
+			out.Values[i] = ec._ApprovalConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._ApprovalConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalCount":
+			out.Values[i] = ec._ApprovalConnection_totalCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var approvalEdgeImplementors = []string{"ApprovalEdge"}
+
+func (ec *executionContext) _ApprovalEdge(ctx context.Context, sel ast.SelectionSet, obj *ent.ApprovalEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, approvalEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ApprovalEdge")
+		case "node":
+			out.Values[i] = ec._ApprovalEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "cursor":
+			out.Values[i] = ec._ApprovalEdge_cursor(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -72547,6 +74995,195 @@ func (ec *executionContext) _ToolConnection(ctx context.Context, sel ast.Selecti
 	return out
 }
 
+var toolGrantImplementors = []string{"ToolGrant", "Node"}
+
+func (ec *executionContext) _ToolGrant(ctx context.Context, sel ast.SelectionSet, obj *ent.ToolGrant) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, toolGrantImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ToolGrant")
+		case "id":
+			out.Values[i] = ec._ToolGrant_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._ToolGrant_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updatedAt":
+			out.Values[i] = ec._ToolGrant_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "agentID":
+			out.Values[i] = ec._ToolGrant_agentID(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "tool":
+			out.Values[i] = ec._ToolGrant_tool(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "scope":
+			out.Values[i] = ec._ToolGrant_scope(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "runID":
+			out.Values[i] = ec._ToolGrant_runID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "conversationID":
+			out.Values[i] = ec._ToolGrant_conversationID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "personID":
+			out.Values[i] = ec._ToolGrant_personID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "approvalID":
+			out.Values[i] = ec._ToolGrant_approvalID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createdBy":
+			out.Values[i] = ec._ToolGrant_createdBy(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "revokedAt":
+			out.Values[i] = ec._ToolGrant_revokedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "revokedBy":
+			out.Values[i] = ec._ToolGrant_revokedBy(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var toolGrantConnectionImplementors = []string{"ToolGrantConnection"}
+
+func (ec *executionContext) _ToolGrantConnection(ctx context.Context, sel ast.SelectionSet, obj *ent.ToolGrantConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, toolGrantConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ToolGrantConnection")
+		case "edges":
+			out.Values[i] = ec._ToolGrantConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._ToolGrantConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalCount":
+			out.Values[i] = ec._ToolGrantConnection_totalCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var toolGrantEdgeImplementors = []string{"ToolGrantEdge"}
+
+func (ec *executionContext) _ToolGrantEdge(ctx context.Context, sel ast.SelectionSet, obj *ent.ToolGrantEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, toolGrantEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ToolGrantEdge")
+		case "node":
+			out.Values[i] = ec._ToolGrantEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "cursor":
+			out.Values[i] = ec._ToolGrantEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var toolIntegrationImplementors = []string{"ToolIntegration", "Node"}
 
 func (ec *executionContext) _ToolIntegration(ctx context.Context, sel ast.SelectionSet, obj *ent.ToolIntegration) graphql.Marshaler {
@@ -73845,6 +76482,52 @@ func (ec *executionContext) marshalNAny2ᚕinterfaceᚄ(ctx context.Context, sel
 	}
 
 	return ret
+}
+
+func (ec *executionContext) unmarshalNApprovalKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐKind(ctx context.Context, v any) (approval.Kind, error) {
+	var res approval.Kind
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNApprovalKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐKind(ctx context.Context, sel ast.SelectionSet, v approval.Kind) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNApprovalOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐApprovalOrderField(ctx context.Context, v any) (*ent.ApprovalOrderField, error) {
+	var res = new(ent.ApprovalOrderField)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNApprovalOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐApprovalOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.ApprovalOrderField) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalNApprovalRisk2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐRisk(ctx context.Context, v any) (approval.Risk, error) {
+	var res approval.Risk
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNApprovalRisk2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐRisk(ctx context.Context, sel ast.SelectionSet, v approval.Risk) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNApprovalStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐStatus(ctx context.Context, v any) (approval.Status, error) {
+	var res approval.Status
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNApprovalStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐStatus(ctx context.Context, sel ast.SelectionSet, v approval.Status) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) marshalNAuditChange2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋauditᚐChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []*audit.Change) graphql.Marshaler {
@@ -76307,6 +78990,32 @@ func (ec *executionContext) marshalNToolConnectionStatus2githubᚗcomᚋmagpie�
 	return v
 }
 
+func (ec *executionContext) unmarshalNToolGrantOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolGrantOrderField(ctx context.Context, v any) (*ent.ToolGrantOrderField, error) {
+	var res = new(ent.ToolGrantOrderField)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNToolGrantOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolGrantOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.ToolGrantOrderField) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalNToolGrantScope2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolgrantᚐScope(ctx context.Context, v any) (toolgrant.Scope, error) {
+	var res toolgrant.Scope
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNToolGrantScope2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolgrantᚐScope(ctx context.Context, sel ast.SelectionSet, v toolgrant.Scope) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) marshalNToolIntegration2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegration(ctx context.Context, sel ast.SelectionSet, v *ent.ToolIntegration) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -76920,6 +79629,49 @@ func (ec *executionContext) marshalOAny2interface(ctx context.Context, sel ast.S
 	_ = ctx
 	res := graphql.MarshalAny(v)
 	return res
+}
+
+func (ec *executionContext) marshalOApproval2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐApproval(ctx context.Context, sel ast.SelectionSet, v *ent.Approval) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Approval(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOApprovalDecidedVia2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐDecidedVia(ctx context.Context, v any) (*approval.DecidedVia, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(approval.DecidedVia)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOApprovalDecidedVia2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐDecidedVia(ctx context.Context, sel ast.SelectionSet, v *approval.DecidedVia) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) marshalOApprovalEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐApprovalEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.ApprovalEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalOApprovalEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐApprovalEdge(ctx, sel, v[i])
+	})
+
+	return ret
+}
+
+func (ec *executionContext) marshalOApprovalEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐApprovalEdge(ctx context.Context, sel ast.SelectionSet, v *ent.ApprovalEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ApprovalEdge(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOAuditEntry2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAuditEntry(ctx context.Context, sel ast.SelectionSet, v *ent.AuditEntry) graphql.Marshaler {
@@ -78513,6 +81265,33 @@ func (ec *executionContext) marshalOToolConnection2ᚕᚖgithubᚗcomᚋmagpie�
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalOToolGrant2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolGrant(ctx context.Context, sel ast.SelectionSet, v *ent.ToolGrant) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ToolGrant(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOToolGrantEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolGrantEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.ToolGrantEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalOToolGrantEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolGrantEdge(ctx, sel, v[i])
+	})
+
+	return ret
+}
+
+func (ec *executionContext) marshalOToolGrantEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolGrantEdge(ctx context.Context, sel ast.SelectionSet, v *ent.ToolGrantEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ToolGrantEdge(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOToolIntegration2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegration(ctx context.Context, sel ast.SelectionSet, v *ent.ToolIntegration) graphql.Marshaler {

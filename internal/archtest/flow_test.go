@@ -15,6 +15,7 @@ func flow() map[string][]string {
 	with := func(more ...string) []string { return append(slices.Clone(leaves), more...) }
 	return map[string][]string{
 		"agents":                        {"agents", "internal/search", "internal/model/llm", "internal/apierr", "internal/safetext", "internal/viewer"},
+		"agents/approval":               with("agents/policy", "ent", "internal/store/lookup", "internal/store/transaction", "internal/apierr/check"),
 		"agents/catalog":                with("internal/store/transaction", "ent"),
 		"agents/memory":                 with("ent", "internal/store/transaction", "internal/model/embed", "internal/analysis"),
 		"agents/template":               with("internal/store/transaction", "ent", "agents/catalog"),

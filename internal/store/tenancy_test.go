@@ -79,6 +79,11 @@ func newTenant(t *testing.T, c *ent.Client, name string) *tenant {
 	tools := must[*ent.ToolIntegration](t)(c.ToolIntegration.Create().SetKind("PACK").SetProvider("jira").SetName("Jira").SetSlug("jira").SetOwnerScope("WORKSPACE").Save(ctx))
 	tool := must[*ent.IntegrationTool](t)(c.IntegrationTool.Create().SetIntegrationID(tools.ID).SetName("search").SetRisk("READ").SetPinnedHash("0").Save(ctx))
 	connection := must[*ent.ToolConnection](t)(c.ToolConnection.Create().SetIntegrationID(tools.ID).SetPersonID(user.ID).SetCredentials([]byte("sealed")).Save(ctx))
+	run := must[*ent.AgentRun](t)(c.AgentRun.Create().SetAgentID(agent.ID).SetConversationID(conversation.ID).SetMessage("Hi").Save(ctx))
+	magpie := viewer.With(t.Context(), viewer.System(workspace.ID))
+	approval := must[*ent.Approval](t)(c.Approval.Create().SetRunID(run.ID).SetAgentID(agent.ID).SetSubjectID(user.ID).SetCallID("1").SetTool("mail.send").SetRisk("SEND").
+		SetTitle("Send").SetArguments("{}").SetArgumentsHash("x").SetRequestedAt(time.Now()).SetExpiresAt(time.Now()).SetNonce("n").Save(magpie))
+	allowed := must[*ent.ToolGrant](t)(c.ToolGrant.Create().SetAgentID(agent.ID).SetTool("mail.send").SetScope("AGENT").SetCreatedBy(user.ID).Save(magpie))
 	return &tenant{ctx: ctx, workspace: workspace.ID, user: user, ids: map[string]uuid.UUID{
 		"workspaces": workspace.ID, "users": user.ID, "memberships": member.ID, "sessions": session.ID, "invitations": invitation.ID,
 		"collections": collection.ID, "connectors": connector.ID, "documents": document.ID, "sync_jobs": job.ID, "sync_items": item.ID,
@@ -86,6 +91,7 @@ func newTenant(t *testing.T, c *ent.Client, name string) *tenant {
 		"agents": agent.ID, "agent_templates": template.ID, "agent_memories": memory.ID,
 		"inbound_integrations": integration.ID, "integration_events": event.ID,
 		"tool_integrations": tools.ID, "integration_tools": tool.ID, "tool_connections": connection.ID,
+		"approvals": approval.ID, "tool_grants": allowed.ID,
 	}}
 }
 
@@ -120,6 +126,7 @@ func TestAnotherWorkspacesRowsAreNotFound(t *testing.T) {
 		"oauth_grants": db.Ent.OAuthGrant.Query().Count, "inbound_integrations": db.Ent.InboundIntegration.Query().Count,
 		"integration_events": db.Ent.InboundEvent.Query().Count, "tool_integrations": db.Ent.ToolIntegration.Query().Count,
 		"integration_tools": db.Ent.IntegrationTool.Query().Count, "tool_connections": db.Ent.ToolConnection.Query().Count,
+		"approvals": db.Ent.Approval.Query().Count, "tool_grants": db.Ent.ToolGrant.Query().Count,
 	}
 	if len(counts) != len(ada.ids) {
 		t.Fatalf("%d entities have rows, %d are counted", len(ada.ids), len(counts))
@@ -143,6 +150,10 @@ func TestARowIsNeverLinkedToAnotherWorkspace(t *testing.T) {
 	db := open(t)
 	ada, eve := newTenant(t, db.Ent, "ada"), newTenant(t, db.Ent, "eve")
 	c := db.Ent
+	// Magpie itself in Eve's workspace.
+	ofMagpie := func(do func(context.Context) error) func(context.Context) error {
+		return func(ctx context.Context) error { return do(viewer.With(ctx, viewer.System(eve.workspace))) }
+	}
 	tries := map[string]func(context.Context) error{
 		"connector in a foreign collection": c.Connector.Create().SetName("x").SetType("s3").SetCollectionID(ada.ids["collections"]).Exec,
 		"document in a foreign collection": c.Document.Create().SetCollectionID(ada.ids["collections"]).SetConnectorID(eve.ids["connectors"]).
@@ -176,6 +187,11 @@ func TestARowIsNeverLinkedToAnotherWorkspace(t *testing.T) {
 		"integration of another person":  c.ToolIntegration.Create().SetKind("PACK").SetProvider("x").SetName("x").SetSlug("x").SetOwnerScope("PERSONAL").SetPersonID(ada.user.ID).Exec,
 		"another person's grant":         c.OAuthGrant.Create().SetProvider("google").SetOwnerID(ada.user.ID).SetTokens([]byte("x")).Exec,
 		"foreign tool deleted":           c.IntegrationTool.DeleteOneID(ada.ids["integration_tools"]).Exec,
+		"approval of a foreign run":      ofMagpie(c.Approval.Create().SetRunID(uuid.New()).SetAgentID(eve.ids["agents"]).SetSubjectID(eve.user.ID).SetCallID("2").SetTool("t").SetRisk("READ").SetTitle("t").SetArguments("{}").SetArgumentsHash("x").SetRequestedAt(time.Now()).SetExpiresAt(time.Now()).SetNonce("n").Exec),
+		"approval decided by hand":       c.Approval.UpdateOneID(eve.ids["approvals"]).SetStatus("APPROVED").Exec,
+		"foreign approval decided":       ofMagpie(c.Approval.UpdateOneID(ada.ids["approvals"]).SetStatus("APPROVED").Exec),
+		"grant for a foreign agent":      ofMagpie(c.ToolGrant.Create().SetAgentID(ada.ids["agents"]).SetTool("t").SetScope("AGENT").SetCreatedBy(eve.user.ID).Exec),
+		"grant made by hand":             c.ToolGrant.Create().SetAgentID(eve.ids["agents"]).SetTool("t").SetScope("AGENT").SetCreatedBy(eve.user.ID).Exec,
 		"foreign grant deleted":          c.OAuthGrant.DeleteOneID(ada.ids["oauth_grants"]).Exec,
 	}
 	for name, try := range tries {
