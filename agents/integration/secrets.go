@@ -63,7 +63,11 @@ func (s *secrets) error(err error) error {
 	}
 	out := *apierr.From(err)
 	out.Message, out.Field = s.hide(out.Message), s.hide(out.Field)
-	out.Cause = quiet{text: s.hide(err.Error()), cause: err}
+	text := string(out.Code)
+	if out.Cause != nil {
+		text = out.Cause.Error()
+	}
+	out.Cause = quiet{text: s.hide(text), cause: err}
 	return &out
 }
 

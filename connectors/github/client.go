@@ -23,9 +23,9 @@ const (
 	secondaryLimitPause = time.Minute // what GitHub asks for where it names no time
 )
 
-// rateLimited detects GitHub's hourly limit, with its reset, and its secondary
+// RateLimited detects GitHub's hourly limit, with its reset, and its secondary
 // limits.
-func rateLimited(r *http.Response) (time.Duration, bool) {
+func RateLimited(r *http.Response) (time.Duration, bool) {
 	if r.StatusCode != http.StatusForbidden && r.StatusCode != http.StatusTooManyRequests {
 		return 0, false
 	}

@@ -52,7 +52,7 @@ func open(dial connectors.Dial, s connectors.Settings, tokens *installationToken
 	src := &source{config: c, state: s.State, now: time.Now, trees: map[int64]*tree{}, wikis: map[int64]*wiki{}}
 	a := &authorizer{token: s.Credentials[credentialToken], grant: s.Token, tokens: tokens}
 	options := restapi.Options{
-		Platform: "GitHub", Wait: s.Wait, RateLimited: rateLimited, ErrorMessage: errorMessage, Advice: "config." + optionAPI,
+		Platform: "GitHub", Wait: s.Wait, RateLimited: RateLimited, ErrorMessage: errorMessage, Advice: "config." + optionAPI,
 		Header: http.Header{"Accept": {"application/vnd.github+json"}, "X-Github-Api-Version": {apiVersion}},
 	}
 	if s.Credentials[credentialKey] != "" {
@@ -75,7 +75,7 @@ func open(dial connectors.Dial, s connectors.Settings, tokens *installationToken
 		return nil, err
 	}
 	// Pages of git are no requests of the API's limit.
-	if src.git, err = restapi.New(c.web.String(), dial, restapi.Options{Platform: "GitHub", RateLimited: rateLimited, Authorize: a.authorize(true), Advice: "config." + optionAPI}); err != nil {
+	if src.git, err = restapi.New(c.web.String(), dial, restapi.Options{Platform: "GitHub", RateLimited: RateLimited, Authorize: a.authorize(true), Advice: "config." + optionAPI}); err != nil {
 		return nil, err
 	}
 	return src, nil

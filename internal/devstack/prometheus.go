@@ -69,7 +69,7 @@ func (p *Prometheus) start(ctx context.Context, users map[string]string) error {
 		return err
 	}
 	p.URL, p.AlertmanagerURL = "http://"+address, "http://"+managerAddress
-	user, password, web := "", "", "basic_auth_users:\n"
+	user, password, web := "", "", "basic_auth_users:\n" //nolint:gosec // no credentials
 	for name, secret := range users {
 		hash, err := bcrypt.GenerateFromPassword([]byte(secret), bcrypt.MinCost)
 		if err != nil {

@@ -36,7 +36,7 @@ func status(code int, want apierr.Code) fault {
 		for name, values := range r.Header {
 			leak += name + " " + strings.Join(values, " ") + " "
 		}
-		_, _ = fmt.Fprintf(w, `{"message": %q}`, "Not so. "+strings.TrimSpace(leak+r.URL.RawQuery))
+		_, _ = fmt.Fprintf(w, `{"message": %q}`, "Not so. "+strings.TrimSpace(leak+r.URL.RawQuery)) //nolint:gosec // nobody views it
 	}}
 }
 
@@ -76,7 +76,7 @@ func (f *Fixture) faults(t *testing.T, tool integration.Tool) {
 	t.Cleanup(elsewhere.Close)
 	t.Cleanup(func() { f.setFault(nil) })
 	all := append(allFaults(), fault{name: "a redirect to another host", want: apierr.Unavailable, unknown: true, answer: func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, elsewhere.URL+r.URL.Path, http.StatusTemporaryRedirect)
+		http.Redirect(w, r, elsewhere.URL+r.URL.Path, http.StatusTemporaryRedirect) //nolint:gosec // to the other server of the test
 	}})
 	for _, fault := range all {
 		f.setFault(func(w http.ResponseWriter, r *http.Request) bool {

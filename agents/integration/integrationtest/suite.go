@@ -27,10 +27,10 @@ func Run(t *testing.T, newSetup func(t *testing.T) Setup) {
 	t.Run("the check tells good credentials from bad ones", func(t *testing.T) { f.checked(t) })
 	for _, tool := range f.provider.Tools {
 		t.Run(tool.Name, func(t *testing.T) {
+			t.Run("explains wrong answers", func(t *testing.T) { f.faults(t, tool) }) // first: later a change may have nothing to do
 			t.Run("succeeds and is found again", func(t *testing.T) { f.succeeds(t, tool) })
 			t.Run("is previewed without a request", func(t *testing.T) { f.previewed(t, tool) })
 			t.Run("refuses hostile arguments", func(t *testing.T) { f.hostile(t, tool) })
-			t.Run("explains wrong answers", func(t *testing.T) { f.faults(t, tool) })
 			t.Run("keeps people apart", func(t *testing.T) { f.apart(t, tool) })
 		})
 	}
@@ -229,7 +229,7 @@ func (f *Fixture) hostile(t *testing.T, tool integration.Tool) {
 	all := []string{`[]`, `null`, `"text"`, ``, `{`, `{"unknown":1}`, `{} {}`}
 	for name := range properties(t, tool) {
 		for _, value := range []any{
-			nil, true, -1, 1e9, 1.5, "", " ", "..", "../../zz-admin", "zz/../admin?x=1#y", "%2e%2e/zz-admin", "a\r\nX-Injected: 1", "\u202e\x00",
+			nil, true, -1, 1e9, 1.5, "", " ", "..", "../../zz-admin", "zz/../admin?x=1#y", "%2e%2e/zz-other", "a\r\nX-Injected: 1", "\u202e\x00",
 			strings.Repeat("x", 100_000), []any{}, []any{"../../zz-admin"}, []any{1, nil}, slices.Repeat([]any{"a"}, 5000), map[string]any{"../../zz-admin": "x"}, map[string]any{"a": []any{}},
 		} {
 			changed := maps.Clone(example)
@@ -251,7 +251,7 @@ func (f *Fixture) hostile(t *testing.T, tool integration.Tool) {
 	}
 	for _, r := range f.take() {
 		for part := range strings.SplitSeq(r.path, "/") {
-			if part == ".." || part == "zz-admin" {
+			if part == ".." || strings.EqualFold(part, "%2e%2e") || part == "zz-admin" {
 				t.Errorf("arguments changed a path: %s %s", r.method, r.path)
 			}
 		}

@@ -83,13 +83,23 @@ func (api API) Do(ctx context.Context, a integration.Account, r Request, out any
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, Timeout, errSlow)
 	defer cancel()
-	client, err := api.open(ctx, a)
+	request := restapi.Request{Method: r.Method, Path: r.Path, Query: r.Query, Body: r.Body, Form: r.Form, Header: r.Header}
+	token, err := api.once(ctx, a, "", request, out)
+	if refusal, ok := errors.AsType[*Refusal](err); ok && refusal.Code == apierr.Unauthorized && token != "" {
+		_, err = api.once(ctx, a, token, request, out)
+	}
+	return api.explain(ctx, r, err)
+}
+
+// once makes one exchange. It returns the token of the account's grant that was used,
+// which is not refused.
+func (api API) once(ctx context.Context, a integration.Account, refused string, request restapi.Request, out any) (token string, err error) {
+	client, token, err := api.open(ctx, a, refused)
 	if err != nil {
-		return api.explain(ctx, r, err)
+		return "", err
 	}
 	defer client.Close()
-	request := restapi.Request{Method: r.Method, Path: r.Path, Query: r.Query, Body: r.Body, Form: r.Form, Header: r.Header}
-	return api.explain(ctx, r, api.exchange(ctx, client, request, out))
+	return token, api.exchange(ctx, client, request, out)
 }
 
 var errSlow = fmt.Errorf("an answer did not come within %d seconds", int(Timeout.Seconds()))
@@ -127,20 +137,20 @@ func (api API) exchange(ctx context.Context, client *restapi.Client, request res
 	return nil
 }
 
-// open returns a client for one exchange.
-func (api API) open(ctx context.Context, a integration.Account) (*restapi.Client, error) {
-	token, details := "", map[string]string(nil)
+// open returns a client for one exchange, and the token of the account's grant.
+func (api API) open(ctx context.Context, a integration.Account, refused string) (client *restapi.Client, token string, err error) {
+	var details map[string]string
 	if a.Token != nil {
-		var err error
-		if token, details, err = a.Token(ctx, ""); err != nil {
-			return nil, err
+		if token, details, err = a.Token(ctx, refused); err != nil {
+			return nil, "", err
 		}
 	}
 	base, err := api.Base(a, details)
 	if err != nil {
-		return nil, connectors.Fatal(err)
+		return nil, "", connectors.Fatal(err)
 	}
-	return restapi.New(base, a.Dial, restapi.Options{
+	used := token
+	client, err = restapi.New(base, a.Dial, restapi.Options{
 		Platform: api.Name, Header: api.Header, Wait: a.Wait, RateLimited: api.RateLimited, ErrorMessage: errorMessage, SameHost: true, MaxBytes: MaxBytes,
 		Advice: api.Advice,
 		Authorize: func(r *http.Request, refused bool) (bool, error) {
@@ -148,18 +158,19 @@ func (api API) open(ctx context.Context, a integration.Account) (*restapi.Client
 				if a.Token == nil {
 					return false, nil
 				}
-				renewed, _, err := a.Token(ctx, token)
-				if err != nil || renewed == token {
+				renewed, _, err := a.Token(ctx, used)
+				if err != nil || renewed == used {
 					return false, err
 				}
-				token = renewed
+				used = renewed
 			}
 			if api.Authorize == nil {
 				return false, nil
 			}
-			return true, api.Authorize(r, a, token)
+			return true, api.Authorize(r, a, used)
 		},
 	})
+	return client, token, err
 }
 
 // Bearer returns an Authorize that sends the OAuth token, or else a credential, as a
@@ -197,4 +208,13 @@ func URL(option, path string) func(a integration.Account, _ map[string]string) (
 // how to write it.
 func CheckURL(example string) func(value any) error {
 	return connectors.CheckString(func(text string) error { _, err := restapi.ParseBaseURL(text, example); return err })
+}
+
+// AddressOption returns the option of a platform's address, for platforms with one
+// address that only test servers, proxies and own installations replace.
+func AddressOption(name, standard string) connectors.Option {
+	return connectors.Option{
+		Name: name, Title: "API address", Help: "Where requests go.", Type: connectors.TypeString, Format: connectors.FormatURL, Destination: true,
+		Default: standard, Example: standard, Advanced: true, Check: CheckURL(standard),
+	}
 }

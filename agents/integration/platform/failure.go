@@ -39,6 +39,9 @@ func (api API) explain(ctx context.Context, r Request, err error) error {
 	}
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
 		out.Code, out.RetryAfter, out.Message = refusal.Code, refusal.RetryAfter, api.Name+" "+refusal.words()
+		if refusal.Code == apierr.Unavailable {
+			r.markUnknown(ctx, out)
+		}
 		return out
 	}
 	_, retryable := connectors.RetryAfterOf(err)
