@@ -125,8 +125,11 @@ func Marker(ctx context.Context) string {
 // Marked returns a text with the [Marker] as its last line.
 func Marked(ctx context.Context, text string) string {
 	marker := Marker(ctx)
-	if marker == "" {
+	switch {
+	case marker == "":
 		return text
+	case strings.TrimSpace(text) == "":
+		return marker
 	}
 	return strings.TrimRight(text, "\n") + "\n\n" + marker
 }
