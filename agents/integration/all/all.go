@@ -2,12 +2,18 @@ package all
 
 import (
 	"github.com/magpie-search/magpie/agents/integration"
+	"github.com/magpie-search/magpie/agents/integration/datadog"
+	"github.com/magpie-search/magpie/agents/integration/ga4"
 	"github.com/magpie-search/magpie/agents/integration/github"
+	"github.com/magpie-search/magpie/agents/integration/grafana"
 	"github.com/magpie-search/magpie/agents/integration/hubspot"
 	"github.com/magpie-search/magpie/agents/integration/jira"
+	"github.com/magpie-search/magpie/agents/integration/metabase"
 	"github.com/magpie-search/magpie/agents/integration/pagerduty"
+	"github.com/magpie-search/magpie/agents/integration/posthog"
 	"github.com/magpie-search/magpie/agents/integration/prometheus"
 	"github.com/magpie-search/magpie/agents/integration/salesforce"
+	"github.com/magpie-search/magpie/agents/integration/sentry"
 	"github.com/magpie-search/magpie/agents/integration/slack"
 	"github.com/magpie-search/magpie/agents/integration/zendesk"
 )
@@ -16,12 +22,18 @@ import (
 // here.
 func Registry() (*integration.Registry, error) {
 	return integration.NewRegistry(
+		datadog.Provider(),
+		ga4.Provider(),
 		github.Provider(),
+		grafana.Provider(),
 		hubspot.Provider(),
 		jira.Provider(),
+		metabase.Provider(),
 		pagerduty.Provider(),
+		posthog.Provider(),
 		prometheus.Provider(),
 		salesforce.Provider(),
+		sentry.Provider(),
 		slack.Provider(),
 		zendesk.Provider(),
 	)

@@ -179,6 +179,12 @@ func Refuse(code apierr.Code, message string) error {
 	return refusal
 }
 
+// Refused returns the error of an answer that a tool itself found to be a refusal.
+func (api API) Refused(code apierr.Code, message string) error {
+	refusal := &Refusal{Code: code, Message: message}
+	return &apierr.Error{Code: code, Message: api.Name + " " + refusal.words(), Cause: Refuse(code, message)}
+}
+
 // errorMessage returns the platform's message for people in the body of an
 // unsuccessful response: the texts under the names that platforms use for it.
 func errorMessage(body []byte) string {
