@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/magpie-search/magpie/agents/approval"
 	"github.com/magpie-search/magpie/agents/catalog"
 	"github.com/magpie-search/magpie/agents/memory"
 	"github.com/magpie-search/magpie/agents/run"
@@ -139,7 +140,8 @@ func newFixture(t *testing.T) *fixture {
 	summaries := summary.New(models, analyzer, log)
 	runs, err := run.New(t.Context(), run.Options{
 		Ent: db.Ent, Models: models, Bus: run.NewRedisBus(client, log), Analyzer: analyzer, Log: log,
-		Kit: &tools.Kit{Ent: db.Ent, Search: engine, Texts: documents, Summaries: summaries, Now: time.Now},
+		Kit:   &tools.Kit{Ent: db.Ent, Search: engine, Texts: documents, Summaries: summaries, Now: time.Now},
+		Queue: queue.NewAsynq(client), Secrets: box, Viewers: accounts.Member, Approvals: approval.New(approval.Options{Ent: db.Ent}),
 	})
 	must(err)
 	t.Cleanup(runs.Close)

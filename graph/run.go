@@ -147,6 +147,16 @@ func agentEvent(e run.Event) model.AgentEvent {
 		return model.AgentToolResult{Seq: seq, Tool: d.Tool, Success: d.Success, CallID: d.CallID, Message: d.Message}
 	case run.TypeContent:
 		return model.AgentContent{Seq: seq, Content: dataOf[run.Content](e).Content}
+	case run.TypeApproval:
+		d := dataOf[run.ApprovalRequired](e)
+		return model.AgentApprovalRequired{
+			Seq: seq, ApprovalID: d.ApprovalID, CallID: d.CallID, Tool: d.Tool, Kind: d.Kind, Risk: d.Risk, Title: d.Title, Preview: d.Preview,
+			Options: append([]string{}, d.Options...), ExpiresAt: d.ExpiresAt,
+		}
+	case run.TypeWaiting:
+		return model.AgentRunWaiting{Seq: seq, Approvals: dataOf[run.Waiting](e).Approvals}
+	case run.TypeResumed:
+		return model.AgentRunResumed{Seq: seq, ContentLength: dataOf[run.Resumed](e).ContentLength}
 	case run.TypeComplete:
 		d := dataOf[run.Complete](e)
 		sources := make([]*model.ChatSource, len(d.Sources))

@@ -59,6 +59,14 @@ type Events interface {
 	Process(ctx context.Context, t queue.Event) error
 }
 
+// Runs continues runs of agents (agents/run).
+type Runs interface {
+	// Pending returns a task for each queued run, from PostgreSQL.
+	Pending(ctx context.Context) ([]queue.Run, error)
+	// Continue claims a queued run and continues it in the background.
+	Continue(ctx context.Context, t queue.Run) error
+}
+
 // Options has useful zero values. The defaults of numbers and intervals are in the
 // comments.
 type Options struct {
@@ -78,6 +86,7 @@ type Options struct {
 	Subscriptions Subscriptions
 	Permissions   Permissions
 	Events        Events
+	Runs          Runs
 	// Maintain maintains data that is derived from documents, such as search
 	// indexes. Calls do not overlap.
 	Maintain func(ctx context.Context) error

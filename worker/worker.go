@@ -53,6 +53,12 @@ func (w *Worker) handlers() map[string]func(context.Context, []byte) error {
 			}
 			return w.opt.Events.Process(ctx, t)
 		}),
+		queue.RunName: handler(queue.DecodeRun, func(ctx context.Context, t queue.Run) error {
+			if w.opt.Runs == nil {
+				return nil // the loop of another worker queues it again
+			}
+			return w.opt.Runs.Continue(ctx, t)
+		}),
 	}
 }
 
@@ -94,6 +100,9 @@ func (w *Worker) loops() []loop {
 	}
 	if o.Events != nil {
 		loops = append(loops, loop{"queue events", o.SweepEvery, func(ctx context.Context) error { return enqueue(ctx, w.queue, o.Events.Pending) }})
+	}
+	if o.Runs != nil {
+		loops = append(loops, loop{"queue runs", o.SweepEvery, func(ctx context.Context) error { return enqueue(ctx, w.queue, o.Runs.Pending) }})
 	}
 	if o.Inbound != nil {
 		loops = append(loops, loop{"dispatch webhooks", o.InboundEvery, func(ctx context.Context) error {

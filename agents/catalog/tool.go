@@ -18,6 +18,7 @@ const (
 	GetTableInfo         = "get_table_info"
 	Calculate            = "calculate"
 	GetCurrentDatetime   = "get_current_datetime"
+	AskHuman             = "ask_human"
 )
 
 // Tool describes a tool to people.
@@ -39,6 +40,7 @@ func Tools() []Tool {
 		{Name: GetTableInfo, Title: "Look at a table", Description: "Reads columns, types and keys of one table of an attached database."},
 		{Name: Calculate, Title: "Calculate", Description: "Works out an arithmetic expression exactly."},
 		{Name: GetCurrentDatetime, Title: "Date and time", Description: "Tells the current date and time, in any time zone."},
+		{Name: AskHuman, Title: "Ask a person", Description: "Asks the person for whom the agent works a question, and waits for the answer."},
 	}
 }
 

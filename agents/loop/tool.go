@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,6 +39,9 @@ type Tool struct {
 	// other errors are logged. Call must return when its context ends.
 	Call func(ctx context.Context, arguments json.RawMessage) (Result, error)
 
+	// PolicyName is the name in policies, approvals and grants, such as
+	// jira.create_issue; empty means Name, which providers limit to fewer characters.
+	PolicyName string
 	// Risk is what a call can do; empty means policy.Read.
 	Risk policy.Risk
 	// Policy returns the policy of a call. Nil means the default of Risk.
@@ -80,6 +84,9 @@ func CallInfoFrom(ctx context.Context) CallInfo {
 func WithCallInfo(ctx context.Context, info CallInfo) context.Context {
 	return context.WithValue(ctx, callInfoKey{}, info)
 }
+
+// policyName returns the name of the tool in policies.
+func (t *Tool) policyName() string { return cmp.Or(t.PolicyName, t.Name) }
 
 // policyOf returns the policy of a call.
 func (t *Tool) policyOf(arguments json.RawMessage) policy.Policy {

@@ -166,7 +166,7 @@ func (r *run) decide(inv *invocation) bool {
 func (r *run) addPending(ctx context.Context, inv *invocation) {
 	p := Pending{ID: inv.decision, CallID: inv.id, Tool: inv.name, Arguments: inv.arguments, Reason: r.turn.text, Unknown: inv.unknown, ToolHash: inv.toolHash}
 	if inv.tool != nil {
-		p.Risk = inv.tool.Risk
+		p.Tool, p.Risk = inv.tool.policyName(), inv.tool.Risk
 		if inv.tool.Question != nil {
 			if q, err := inv.tool.Question(inv.arguments); err == nil {
 				p.Question, p.Risk = &q, policy.Question
@@ -224,7 +224,7 @@ func (r *run) prepare(ctx context.Context, call llm.ToolCall) *invocation {
 	switch inv.tool.policyOf(inv.arguments) {
 	case policy.Allow:
 	case policy.Ask:
-		asks = r.task.Granted == nil || !r.task.Granted(ctx, inv.tool.Name, inv.arguments)
+		asks = r.task.Granted == nil || !r.task.Granted(ctx, inv.tool.policyName(), inv.arguments)
 	default:
 		inv.failure = "Not called: the rules of this workspace do not allow this call. Do something else, or say that it is not allowed."
 		return inv

@@ -53,7 +53,7 @@ type Pending struct {
 	// if the call is asked about again because its outcome is not known.
 	ID     string
 	CallID string
-	Tool   string
+	Tool   string // its Tool.PolicyName, or Tool.Name
 	Risk   policy.Risk
 	// Arguments are what the call would be made with.
 	Arguments json.RawMessage

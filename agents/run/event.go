@@ -11,13 +11,18 @@ import (
 )
 
 // The types of events. A run emits run_start, the events of its loop, and
-// finally run_complete or error.
+// finally run_complete or error. One that waits for people emits approval_required
+// for each question and run_waiting; when it continues, also after a crash,
+// run_resumed.
 const (
 	TypeStart      = "run_start"
 	TypeIteration  = "iteration"
 	TypeToolCall   = "tool_call"
 	TypeToolResult = "tool_result"
 	TypeContent    = "content"
+	TypeApproval   = "approval_required"
+	TypeWaiting    = "run_waiting"
+	TypeResumed    = "run_resumed"
 	TypeComplete   = "run_complete"
 	TypeError      = "error"
 )
@@ -64,6 +69,30 @@ type ToolResult struct {
 // Content is the data of content.
 type Content struct {
 	Content string `json:"content"`
+}
+
+// ApprovalRequired is the data of approval_required.
+type ApprovalRequired struct {
+	ApprovalID uuid.UUID `json:"approvalId"`
+	CallID     string    `json:"callId"`
+	Tool       string    `json:"tool"`
+	Kind       string    `json:"kind"`
+	Risk       string    `json:"risk"`
+	Title      string    `json:"title"`
+	Preview    string    `json:"preview"`
+	Options    []string  `json:"options"`
+	ExpiresAt  time.Time `json:"expiresAt"`
+}
+
+// Waiting is the data of run_waiting.
+type Waiting struct {
+	Approvals int `json:"approvals"` // open ones
+}
+
+// Resumed is the data of run_resumed. Of the answer's text so far, only the first
+// ContentLength characters remain: what followed them was lost, and comes again.
+type Resumed struct {
+	ContentLength int `json:"contentLength"`
 }
 
 // Usage counts tokens.

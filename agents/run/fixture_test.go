@@ -13,6 +13,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/magpie-search/magpie/agents/approval"
+	"github.com/magpie-search/magpie/agents/loop"
 	"github.com/magpie-search/magpie/agents/memory"
 	"github.com/magpie-search/magpie/agents/run"
 	"github.com/magpie-search/magpie/agents/tools"
@@ -26,7 +28,9 @@ import (
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/model/llm/llmtest"
+	"github.com/magpie-search/magpie/internal/queue"
 	"github.com/magpie-search/magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/secret"
 	"github.com/magpie-search/magpie/internal/store"
 	"github.com/magpie-search/magpie/internal/testkit"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -53,17 +57,31 @@ func (m *memories) Remember(_ context.Context, _, _ uuid.UUID, note memory.Note)
 	return item, nil
 }
 
+// noQueue drops tasks: tests take queued runs from their rows.
+type noQueue struct{}
+
+func (noQueue) Enqueue(context.Context, queue.Task) error { return nil }
+
+// extraTools are the tools of integrations.
+type extraTools struct{ tools []loop.Tool }
+
+func (e *extraTools) Tools(context.Context, viewer.Viewer, *ent.Agent, uuid.UUID) ([]loop.Tool, error) {
+	return e.tools, nil
+}
+
 // fixture is a database, a Redis, and Ada with an agent and a document.
 type fixture struct {
-	db       *store.DB
-	redis    redis.UniversalClient
-	kit      *tools.Kit
-	memories *memories
-	accounts *authn.Accounts
-	ada      context.Context // of a test
-	viewer   viewer.Viewer
-	agent    *ent.Agent
-	document uuid.UUID
+	db        *store.DB
+	redis     redis.UniversalClient
+	kit       *tools.Kit
+	memories  *memories
+	approvals *approval.Store
+	tools     *extraTools
+	accounts  *authn.Accounts
+	ada       context.Context // of a test
+	viewer    viewer.Viewer
+	agent     *ent.Agent
+	document  uuid.UUID
 }
 
 const password = "correct horse battery"
@@ -91,7 +109,7 @@ func newFixture(t testing.TB) *fixture {
 	documents := index.New(db.Pool, analyzer)
 	none, err := llm.NewModels()
 	must(err)
-	h := &fixture{db: db, redis: client, memories: &memories{}, kit: &tools.Kit{
+	h := &fixture{db: db, redis: client, memories: &memories{}, tools: &extraTools{}, approvals: approval.New(approval.Options{Ent: db.Ent}), kit: &tools.Kit{
 		Ent: db.Ent, Search: engine, Texts: documents, Summaries: summary.New(none, analyzer, slog.New(slog.DiscardHandler)), Now: time.Now,
 	}}
 	h.accounts, err = authn.NewAccounts(db.Ent, authn.NewPasswords(), []byte(strings.Repeat("k", 32)), nil)
@@ -167,8 +185,13 @@ func (h *fixture) newRuns(t testing.TB, change func(*run.Options), replies ...ll
 	if err != nil {
 		t.Fatal(err)
 	}
+	box, err := secret.NewBox(map[string][]byte{"k": make([]byte, secret.KeyBytes)}, "k")
+	if err != nil {
+		t.Fatal(err)
+	}
 	o := run.Options{
 		Ent: h.db.Ent, Models: models, Kit: h.kit, Bus: run.NewRedisBus(h.redis, nil), Memories: h.memories,
+		Queue: noQueue{}, Secrets: box, Viewers: h.accounts.Member, Approvals: h.approvals, Integrations: h.tools,
 		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
 	}
 	if change != nil {

@@ -34,8 +34,9 @@ type journal struct {
 	wake    chan struct{}
 }
 
-func newJournal(r *Runs, row *ent.AgentRun) *journal {
-	return &journal{runs: r, row: row, seq: 1, wake: make(chan struct{}, 1)}
+// newJournal returns a journal that continues after the event of number seq.
+func newJournal(r *Runs, row *ent.AgentRun, seq int64) *journal {
+	return &journal{runs: r, row: row, seq: seq, wake: make(chan struct{}, 1)}
 }
 
 // add appends an event.
@@ -186,11 +187,11 @@ func (e *pendingEvent) encode() []byte {
 }
 
 // insert stores events under the numbers from first on. It returns
-// errEndedElsewhere if the run is no longer running. It locks the row of the
+// errEndedElsewhere if the run is no longer running in this attempt. It locks the row of the
 // run, so that no event can follow the final one.
 func insert(ctx context.Context, db execer, row *ent.AgentRun, first int64, batch []pendingEvent) error {
 	var values strings.Builder
-	args := []any{row.ID.String(), row.WorkspaceID.String()}
+	args := []any{row.ID.String(), row.WorkspaceID.String(), row.Attempt}
 	for i := range batch {
 		if i > 0 {
 			values.WriteByte(',')
@@ -200,7 +201,7 @@ func insert(ctx context.Context, db execer, row *ent.AgentRun, first int64, batc
 		args = append(args, strconv.FormatInt(first+int64(i), 10), batch[i].eventType, string(batch[i].encode()))
 	}
 	result, err := db.ExecContext(ctx, `with running as (
-			select id, workspace_id from agent_runs where id = $1::uuid and workspace_id = $2::uuid and status = 'RUNNING' for no key update)
+			select id, workspace_id from agent_runs where id = $1::uuid and workspace_id = $2::uuid and attempt = $3::bigint and status = 'RUNNING' for no key update)
 		insert into agent_run_events (workspace_id, run_id, seq, type, data)
 		select running.workspace_id, running.id, e.seq, e.type, e.data from running, (values `+values.String()+`) e (seq, type, data)`, args...)
 	if err != nil {

@@ -185,7 +185,7 @@ func TestCancelEndsARunInAnyProcess(t *testing.T) {
 	}
 }
 
-func TestARunWithoutHeartbeatsIsEnded(t *testing.T) {
+func TestARunWhoseServersGoAwayAgainAndAgainIsEnded(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	// A run whose process has died: a row and its first events.
@@ -193,7 +193,7 @@ func TestARunWithoutHeartbeatsIsEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row, err := h.db.Ent.AgentRun.Create().SetAgentID(h.agent.ID).SetConversationID(conversation.ID).SetMessage("Go").SetHeartbeatAt(time.Now().Add(-time.Hour)).Save(h.ada)
+	row, err := h.db.Ent.AgentRun.Create().SetAgentID(h.agent.ID).SetConversationID(conversation.ID).SetMessage("Go").SetAttempt(100).SetHeartbeatAt(time.Now().Add(-time.Hour)).Save(h.ada)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -384,11 +384,11 @@ func TestARefusedRunStoresNothing(t *testing.T) {
 	}
 }
 
-func TestCloseEndsAndStoresRuns(t *testing.T) {
+func TestCloseEndsRunsThatNobodyCanFollow(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	runs := h.newRuns(t, nil, llmtest.Reply{Parts: []string{"Half"}, HoldAfter: make(chan struct{})})
-	row, events := start(h.ada, t, runs, run.Input{Agent: h.agent.ID, Message: "Go"})
+	row, events := start(h.ada, t, runs, run.Input{Agent: h.agent.ID, Message: "Go", NoGracePeriod: true})
 	for e := range events {
 		if e.Type == run.TypeContent {
 			break

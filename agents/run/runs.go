@@ -16,6 +16,9 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/secret"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Memories recalls and stores the memories of agents; memory.Store implements
@@ -25,6 +28,12 @@ type Memories interface {
 	// ctx.
 	Recall(ctx context.Context, agent uuid.UUID, text string, limit int) ([]memory.Item, error)
 	Remember(ctx context.Context, agent, run uuid.UUID, note memory.Note) (memory.Item, error)
+}
+
+// Integrations gives agents tools of other platforms.
+type Integrations interface {
+	// Tools returns the tools that an agent may use for the viewer of a run.
+	Tools(ctx context.Context, v viewer.Viewer, agent *ent.Agent, run uuid.UUID) ([]loop.Tool, error)
 }
 
 // Bus carries signals between processes. Signals may be lost,
@@ -54,11 +63,23 @@ const (
 
 // Options configure Runs. Options without a default are required.
 type Options struct {
-	Ent      *ent.Client
-	Models   *llm.Models
-	Kit      *tools.Kit
-	Bus      Bus
-	Memories Memories // nil: agents have no memories
+	Ent          *ent.Client
+	Models       *llm.Models
+	Kit          *tools.Kit
+	Bus          Bus
+	Memories     Memories     // nil: agents have no memories
+	Integrations Integrations // nil: agents have the tools of Kit only
+	// Queue brings queued runs to workers, Secrets seals what runs keep, and Viewers
+	// returns the viewer of a member as of now, for a run that continues.
+	Queue     queue.Enqueuer
+	Secrets   *secret.Box
+	Viewers   func(ctx context.Context, workspace, person uuid.UUID) (viewer.Viewer, error)
+	Approvals Approvals
+	// Oversight returns who decides about the calls of a run. Nil: its person.
+	Oversight func(ctx context.Context, row *ent.AgentRun) (Oversight, error)
+	// Ended is called after the end of a run was stored, and may be lost. Nil does
+	// nothing.
+	Ended    func(ctx context.Context, row *ent.AgentRun)
 	Analyzer *analysis.Analyzer
 	Limits   loop.Limits       // zero means loop.Standard()
 	Tokens   *llm.TokenCounter // nil makes one
@@ -67,6 +88,7 @@ type Options struct {
 
 	MaxPerPerson      int           // concurrent runs of a person: 4
 	MaxPerWorkspace   int           // concurrent runs of a workspace: 50
+	MaxContinued      int           // runs that this process continues at once: 8
 	GracePeriod       time.Duration // of a run without followers: 10 s
 	HeartbeatInterval time.Duration // 5 s
 	HeartbeatTimeout  time.Duration // age of a heartbeat from which a run counts as lost: 30 s
@@ -94,7 +116,7 @@ func (o Options) withDefaults() Options {
 	for _, n := range []struct {
 		field *int
 		value int
-	}{{&o.MaxPerPerson, 4}, {&o.MaxPerWorkspace, 50}} {
+	}{{&o.MaxPerPerson, 4}, {&o.MaxPerWorkspace, 50}, {&o.MaxContinued, 8}} {
 		if *n.field <= 0 {
 			*n.field = n.value
 		}
@@ -121,8 +143,8 @@ var (
 	errEndedElsewhere = errors.New("the run was ended elsewhere")
 )
 
-// Runs starts and stores runs. It owns a goroutine for each run and follower
-// and two of its own. Close ends them and waits for them.
+// Runs starts, continues and stores runs. It owns a goroutine for each run and
+// follower and three of its own. Close ends them and waits for them.
 type Runs struct {
 	opt  Options
 	loop *loop.Loop
@@ -140,6 +162,8 @@ type Runs struct {
 // activeRun is a run of this process.
 type activeRun struct {
 	id          uuid.UUID
+	attempt     int
+	continued   bool // needs no follower
 	cancel      context.CancelCauseFunc
 	gracePeriod time.Duration
 	followers   int
@@ -151,6 +175,9 @@ type activeRun struct {
 // New returns the runs of a process and starts to look for lost runs of others.
 // The end of ctx has no effect.
 func New(ctx context.Context, o Options) (*Runs, error) {
+	if o.Queue == nil || o.Secrets == nil || o.Viewers == nil || o.Approvals == nil {
+		return nil, errors.New("agent runs: Queue, Secrets, Viewers and Approvals are required")
+	}
 	o = o.withDefaults()
 	l, err := loop.New(loop.Options{Limits: o.Limits, Tokens: o.Tokens, Log: o.Log})
 	if err != nil {
@@ -164,11 +191,12 @@ func New(ctx context.Context, o Options) (*Runs, error) {
 	ctx = context.WithoutCancel(ctx)
 	r.goroutines.Go(func() { r.runPeriodically(ctx, r.opt.HeartbeatInterval, r.writeHeartbeats) })
 	r.goroutines.Go(func() { r.runPeriodically(ctx, r.opt.HeartbeatTimeout/2, r.sweepAndLog) })
+	r.goroutines.Go(func() { r.runPeriodically(ctx, r.opt.HeartbeatTimeout/2, r.expireAndLog) })
 	return r, nil
 }
 
-// Close ends the runs of this process, stores their results and waits for them.
-// Start fails afterwards. Close may be called more than once.
+// Close leaves the runs of this process to workers, ends those that no one could
+// follow any more, and waits for them. Start fails afterwards. Close may be called more than once.
 func (r *Runs) Close() {
 	r.mu.Lock()
 	if !r.closed {
@@ -272,6 +300,9 @@ func (r *Runs) removeFollower(f *follower) {
 // scheduleCancel cancels a run after the grace period if it still has no
 // follower. The caller holds the lock.
 func (r *Runs) scheduleCancel(a *activeRun, gracePeriod time.Duration) {
+	if a.continued {
+		return
+	}
 	if a.timer != nil {
 		a.timer.Stop()
 	}

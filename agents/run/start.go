@@ -39,8 +39,11 @@ type Input struct {
 	// Admit is called last, before anything is stored. Its error is returned by
 	// Start. Nil admits every run.
 	Admit func(context.Context) error
-	// NoGracePeriod cancels the run as soon as it has no follower.
+	// NoGracePeriod cancels the run as soon as it has no follower, and when the
+	// process closes.
 	NoGracePeriod bool
+	// Background leaves the run to a worker. It needs no follower.
+	Background bool
 }
 
 // Start starts a run for the viewer in ctx, a signed-in person. When Start
@@ -71,7 +74,7 @@ func (r *Runs) Start(ctx context.Context, in Input) (*ent.AgentRun, error) {
 	if err != nil {
 		return nil, apierr.Wrap("run: scope", err)
 	}
-	history, err := r.history(ctx, v, agent.ID, in.Conversation)
+	history, err := r.history(ctx, v, agent.ID, in.Conversation, uuid.Nil)
 	if err != nil {
 		return nil, apierr.Wrap("run: conversation", err)
 	}
@@ -82,9 +85,15 @@ func (r *Runs) Start(ctx context.Context, in Input) (*ent.AgentRun, error) {
 		cancel(nil)
 		return nil, err
 	}
-	a := &activeRun{id: w.row.ID, cancel: cancel, gracePeriod: r.opt.GracePeriod}
+	if in.Background {
+		cancel(nil)
+		r.enqueue(ctx, w.row.WorkspaceID, w.row.ID, w.row.Attempt)
+		return w.row, nil
+	}
+	a := &activeRun{id: w.row.ID, attempt: w.row.Attempt, cancel: cancel, gracePeriod: r.opt.GracePeriod}
 	if in.NoGracePeriod {
 		a.gracePeriod = time.Millisecond
+		w.fragile = true
 	}
 	w.active = a
 	r.mu.Lock()
@@ -97,6 +106,7 @@ func (r *Runs) Start(ctx context.Context, in Input) (*ent.AgentRun, error) {
 	r.mu.Unlock()
 	if closed {
 		cancel(errShuttingDown)
+		w.fragile = true
 		w.finish(base, errShuttingDown)
 		return nil, apierr.New(apierr.Unavailable, "The server is shutting down; try again in a moment.")
 	}
@@ -200,6 +210,9 @@ func (r *Runs) insertRun(ctx context.Context, client *ent.Client, w *work, in In
 	if w.model != nil {
 		create.SetModel(w.model.Name())
 	}
+	if in.Background {
+		create.SetBackground(true)
+	}
 	row, err := create.Save(ctx)
 	if err != nil {
 		return nil, apierr.Wrap("run: store it", err)
@@ -213,14 +226,19 @@ func (r *Runs) insertRun(ctx context.Context, client *ent.Client, w *work, in In
 	if err != nil {
 		return nil, apierr.Wrap("run: its first event", err)
 	}
-	return row, insert(ctx, client, row, 1, []pendingEvent{{eventType: TypeStart, data: first}})
+	if err := insert(ctx, client, row, 1, []pendingEvent{{eventType: TypeStart, data: first}}); err != nil || !in.Background {
+		return row, err
+	}
+	row, err = row.Update().SetStatus(agentrun.StatusQueued).Save(ctx)
+	return row, apierr.Wrap("run: queue it", err)
 }
 
 // checkLimits returns an error if another run would exceed a limit.
 func (r *Runs) checkLimits(ctx context.Context, client *ent.Client, v viewer.Viewer, conversationID uuid.UUID) error {
 	var workspace, person, same int
-	rows, err := client.QueryContext(ctx, `select count(*), count(*) filter (where subject_id = $2::uuid), count(*) filter (where conversation_id = $3::uuid)
-		from agent_runs where workspace_id = $1::uuid and status = 'RUNNING'`, v.Workspace.String(), v.Subject.String(), conversationID.String())
+	rows, err := client.QueryContext(ctx, `select count(*) filter (where started), count(*) filter (where started and subject_id = $2::uuid),
+			count(*) filter (where conversation_id = $3::uuid)
+		from (select *, status = 'RUNNING' and not background as started from agent_runs where workspace_id = $1::uuid and status in ('QUEUED', 'RUNNING', 'WAITING')) r`, v.Workspace.String(), v.Subject.String(), conversationID.String())
 	if err != nil {
 		return apierr.Wrap("run: count runs", err)
 	}
@@ -234,7 +252,7 @@ func (r *Runs) checkLimits(ctx context.Context, client *ent.Client, v viewer.Vie
 	case err != nil:
 		return apierr.Wrap("run: count runs", err)
 	case same > 0:
-		return apierr.New(apierr.Conflict, "A run of this conversation is under way; wait for its end or cancel it.")
+		return apierr.New(apierr.Conflict, "A run of this conversation is under way or waits for an approval; wait for its end or cancel it.")
 	case person >= r.opt.MaxPerPerson:
 		return tooManyRuns(fmt.Sprintf("You have %d runs under way, which is the most at once; wait for one to end.", person))
 	case workspace >= r.opt.MaxPerWorkspace:
@@ -253,8 +271,8 @@ func tooManyRuns(message string) error {
 const maxHistory = 30
 
 // history returns the earlier messages of a conversation of this person with
-// this agent. The zero id is a new conversation.
-func (r *Runs) history(ctx context.Context, v viewer.Viewer, agent, id uuid.UUID) ([]llm.Message, error) {
+// this agent, but for those of a run. The zero id is a new conversation.
+func (r *Runs) history(ctx context.Context, v viewer.Viewer, agent, id, but uuid.UUID) ([]llm.Message, error) {
 	if id == uuid.Nil {
 		return nil, nil
 	}
@@ -266,7 +284,7 @@ func (r *Runs) history(ctx context.Context, v viewer.Viewer, agent, id uuid.UUID
 	if !found {
 		return nil, apierr.NotFound("Conversation")
 	}
-	rows, err := r.opt.Ent.Message.Query().Where(message.ConversationID(id)).
+	rows, err := r.opt.Ent.Message.Query().Where(message.ConversationID(id), message.Or(message.RunIDIsNil(), message.RunIDNEQ(but))).
 		Order(ent.Desc(message.FieldCreatedAt, message.FieldID)).Limit(maxHistory).Select(message.FieldRole, message.FieldContent).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the messages: %w", err)
@@ -305,4 +323,6 @@ func titleOf(text string) string {
 }
 
 // IsOpen reports whether a run has not ended.
-func IsOpen(row *ent.AgentRun) bool { return row.Status == agentrun.StatusRunning }
+func IsOpen(row *ent.AgentRun) bool {
+	return row.Status == agentrun.StatusRunning || row.Status == agentrun.StatusQueued || row.Status == agentrun.StatusWaiting
+}

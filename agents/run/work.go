@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,8 +10,10 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/magpie-search/magpie/agents/loop"
+	"github.com/magpie-search/magpie/agents/policy"
 	"github.com/magpie-search/magpie/agents/tools"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/agentrun"
@@ -39,6 +42,16 @@ type work struct {
 	citations *chat.Citations
 	journal   *journal
 	outcome   loop.Outcome
+	oversight Oversight
+	content   int // characters of the answer's pieces so far
+	// fragile runs end with their process: nobody could see how they go on.
+	fragile bool
+
+	// Of a run that continues.
+	seq       int64 // of its last event
+	state     loop.State
+	decisions map[string]loop.Decision
+	resumed   bool
 }
 
 // Limits of the memories of a run.
@@ -49,18 +62,18 @@ const (
 
 // run executes the run and stores its end.
 func (w *work) run(ctx context.Context) {
-	w.citations = chat.NewCitations()
-	w.journal = newJournal(w.runs, w.row)
-	failure := w.execute(ctx)
-	w.finish(ctx, failure)
-	r := w.runs
-	r.mu.Lock()
-	w.active.ended = true
-	if w.active.timer != nil {
-		w.active.timer.Stop()
+	if w.citations == nil {
+		w.citations = chat.NewCitations()
 	}
-	delete(r.active, w.row.ID)
-	r.mu.Unlock()
+	w.journal = newJournal(w.runs, w.row, max(w.seq, 1))
+	failure := w.execute(ctx)
+	if failure == nil && len(w.outcome.Pending) > 0 {
+		failure = w.suspend(ctx)
+	}
+	if failure != nil || len(w.outcome.Pending) == 0 {
+		w.finish(ctx, failure)
+	}
+	w.runs.forget(w.active)
 }
 
 // execute runs the agent loop. It returns a panic as an error.
@@ -75,9 +88,26 @@ func (w *work) execute(ctx context.Context) (err error) {
 	if r.opt.Memories != nil && w.model != nil {
 		runContext.Memories = r.opt.Memories
 	}
+	if r.opt.Oversight != nil {
+		if w.oversight, err = r.opt.Oversight(ctx, w.row); err != nil {
+			return fmt.Errorf("who decides about the run: %w", err)
+		}
+	}
+	all := r.opt.Kit.Tools(runContext, w.agent.Tools)
+	if r.opt.Integrations != nil {
+		more, err := r.opt.Integrations.Tools(ctx, w.viewer, w.agent, w.row.ID)
+		if err != nil {
+			return fmt.Errorf("read the tools of the agent's integrations: %w", err)
+		}
+		all = append(all, more...)
+	}
+	if all, err = w.guard(ctx, all); err != nil {
+		return err
+	}
 	task := loop.Task{
 		ID: w.row.ID.String(), System: w.agent.SystemPrompt, History: w.history, Message: w.message, Model: w.model, Citer: w.citations,
-		Tools: r.opt.Kit.Tools(runContext, w.agent.Tools), Memories: w.memories(ctx),
+		Tools: all, Memories: w.memories(ctx),
+		Keeper: keeper{w}, State: w.state, Decisions: w.decisions, Granted: w.granted,
 		FindQuotes: func(question string, hits []search.Hit) []loop.Quote {
 			var out []loop.Quote
 			for _, e := range chat.Excerpts(r.opt.Analyzer, question, hits) {
@@ -96,7 +126,12 @@ func (w *work) execute(ctx context.Context) (err error) {
 			cancel(err)
 		}
 	}()
-	w.outcome, err = r.loop.Run(runCtx, task, w.record)
+	if w.resumed {
+		err = w.journal.add(TypeResumed, Resumed{ContentLength: w.content})
+	}
+	if err == nil {
+		w.outcome, err = r.loop.Run(runCtx, task, w.record)
+	}
 	w.outcome.Answer = safetext.Storable(w.outcome.Answer)
 	w.journal.close()
 	<-stored
@@ -108,7 +143,7 @@ func (w *work) execute(ctx context.Context) (err error) {
 
 // memories returns what the agent should know. A failure does not stop the run.
 func (w *work) memories(ctx context.Context) []loop.Memory {
-	if w.runs.opt.Memories == nil || w.model == nil {
+	if w.runs.opt.Memories == nil || w.model == nil || len(w.state) > 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, recallTimeout)
@@ -135,7 +170,9 @@ func (w *work) record(e loop.Event) error {
 	case loop.ToolResult:
 		return w.journal.add(TypeToolResult, ToolResult{Tool: e.Tool, Success: e.Success, CallID: e.CallID, Message: safetext.Storable(e.Message)})
 	case loop.Content:
-		return w.journal.addContent(safetext.Storable(e.Text))
+		text := safetext.Storable(e.Text)
+		w.content += utf8.RuneCountInString(text)
+		return w.journal.addContent(text)
 	}
 	return fmt.Errorf("unknown event type %T", e)
 }
@@ -146,15 +183,44 @@ func (w *work) finish(ctx context.Context, failure error) {
 	r := w.runs
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.opt.StoreTimeout)
 	defer cancel()
-	status, shown := w.result(ctx, failure)
 	if errors.Is(failure, errEndedElsewhere) {
-		return // its end is stored
+		return // its end is stored, or another process continues it
 	}
+	if errors.Is(failure, errShuttingDown) && !w.fragile {
+		if err := w.handOver(ctx); err != nil { // a sweep finds it
+			r.opt.Log.WarnContext(ctx, "run not handed over", slog.Any("run", w.row.ID), slog.Any("error", err))
+		}
+		return
+	}
+	status, shown := w.result(ctx, failure)
 	err := w.storeEnd(ctx, status, shown)
 	if err != nil && !errors.Is(err, errEndedElsewhere) {
 		r.opt.Log.ErrorContext(ctx, "run end not stored", slog.Any("run", w.row.ID), slog.Any("error", err))
 	}
 	r.notifyFollowers(ctx, w.row.ID)
+	if err == nil {
+		r.ended(ctx, w.row)
+	}
+}
+
+// handOver stores the events so far and leaves the run to a worker.
+func (w *work) handOver(ctx context.Context) error {
+	r := w.runs
+	err := transaction.In(ctx, r.opt.Ent, func(ctx context.Context, client *ent.Client) error {
+		if seq, events := w.journal.unstored(); len(events) > 0 {
+			if err := insert(ctx, client, w.row, seq+1, events); err != nil {
+				return err
+			}
+		}
+		_, err := client.ExecContext(ctx, "update agent_runs set status = 'QUEUED', updated_at = now() where id = $1::uuid and attempt = $2::bigint and status = 'RUNNING'",
+			w.row.ID.String(), w.row.Attempt)
+		return err
+	})
+	if err == nil {
+		r.notifyFollowers(ctx, w.row.ID)
+		r.enqueue(ctx, w.row.WorkspaceID, w.row.ID, w.row.Attempt)
+	}
+	return err
 }
 
 func (w *work) storeEnd(ctx context.Context, status agentrun.Status, shown *Failure) error {
@@ -193,14 +259,16 @@ func (w *work) writeEnd(ctx context.Context, client *ent.Client, status agentrun
 		return err
 	}
 	now := w.runs.opt.Now()
-	update := client.AgentRun.UpdateOneID(w.row.ID).SetStatus(status).SetAnswer(w.outcome.Answer).SetIterations(w.outcome.Iterations).
-		SetToolCalls(w.outcome.ToolCalls).SetPromptTokens(usage.PromptTokens).SetCompletionTokens(usage.CompletionTokens).
-		SetFinishedAt(now).SetUpdatedAt(now)
+	update := w.counters(client.AgentRun.UpdateOneID(w.row.ID)).SetStatus(status).SetFinishedAt(now).SetUpdatedAt(now).ClearWaitingSince()
 	if shown != nil {
 		update.SetError(shown.Message)
 	}
 	if err := update.Exec(ctx); err != nil {
 		return fmt.Errorf("store the result: %w", err)
+	}
+	// What is needed to continue is not needed any more.
+	if _, err := client.ExecContext(ctx, "delete from agent_run_states where run_id = $1::uuid", w.row.ID.String()); err != nil {
+		return fmt.Errorf("remove the state: %w", err)
 	}
 	if strings.TrimSpace(w.outcome.Answer) == "" {
 		return nil
@@ -216,6 +284,69 @@ func (w *work) writeEnd(ctx context.Context, client *ent.Client, status agentrun
 		return fmt.Errorf("store the answer: %w", err)
 	}
 	return nil
+}
+
+// counters sets what the run has made so far.
+func (w *work) counters(update *ent.AgentRunUpdateOne) *ent.AgentRunUpdateOne {
+	o := &w.outcome
+	return update.SetAnswer(o.Answer).SetIterations(o.Iterations).SetToolCalls(o.ToolCalls).
+		SetPromptTokens(o.Usage.PromptTokens).SetCompletionTokens(o.Usage.CompletionTokens)
+}
+
+// guard makes calls as strict as the workspace, the agent and the run's oversight
+// ask.
+func (w *work) guard(ctx context.Context, all []loop.Tool) ([]loop.Tool, error) {
+	sets, err := w.policySets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		tool := all[i]
+		name := cmp.Or(tool.PolicyName, tool.Name)
+		all[i].Policy = func(arguments json.RawMessage) policy.Policy {
+			call := policy.Call{Tool: name, Risk: tool.Risk, Arguments: arguments}
+			if tool.Policy != nil {
+				call.Own = tool.Policy(arguments)
+			}
+			if tool.Risk.Acts() {
+				call.Integration = w.oversight.Acting
+			}
+			if call.Own == "" && call.Integration != "" {
+				call.Own = tool.Risk.Default()
+			}
+			return policy.Decide(call, sets...)
+		}
+	}
+	return all, nil
+}
+
+// policySets returns what the workspace and the agent say about tools.
+func (w *work) policySets(ctx context.Context) ([]policy.Set, error) {
+	workspace, err := w.runs.opt.Ent.Workspace.Get(viewer.With(ent.NewTxContext(ctx, nil), viewer.System(w.row.WorkspaceID)), w.row.WorkspaceID)
+	if err != nil {
+		return nil, fmt.Errorf("read the tool policy of the workspace: %w", err)
+	}
+	sets := make([]policy.Set, 2)
+	for i, data := range []json.RawMessage{workspace.ToolPolicy, w.agent.ToolPolicy} {
+		if sets[i], err = policy.ParseSet("toolPolicy", data); err != nil {
+			return nil, fmt.Errorf("read a tool policy: %w", err)
+		}
+	}
+	return sets, nil
+}
+
+// granted reports whether a person has agreed in advance. Deletions are always
+// asked about, and so is everything if others than the person decide.
+func (w *work) granted(ctx context.Context, tool string, _ json.RawMessage) bool {
+	if w.oversight.OthersOnly || w.oversight.Acting != "" {
+		return false
+	}
+	granted, err := w.runs.opt.Approvals.Granted(ctx, w.row, tool)
+	if err != nil {
+		w.runs.opt.Log.WarnContext(ctx, "grants of an agent not read, asking", slog.Any("run", w.row.ID), slog.Any("error", err))
+		return false
+	}
+	return granted
 }
 
 // result returns how a run ended and what people see of a failure. It logs the

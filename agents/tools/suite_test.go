@@ -168,6 +168,7 @@ func validCalls(n *tenant) map[string]string {
 		tools.SummarizeDocument: `{"id":"` + n.guide.String() + `"}`, tools.Calculate: `{"expression":"17% of 2340"}`,
 		tools.GetCurrentDatetime: `{"timezone":"Europe/Berlin"}`, tools.Remember: `{"kind":"fact","content":"Ada plays the xylophone","importance":0.9}`,
 		tools.SearchDatabaseSchema: "", tools.QueryDatabase: "", tools.GetTableInfo: "", // no database is attached
+		tools.AskHuman: "", // the loop waits for the answer
 	}
 }
 

@@ -85,6 +85,7 @@ const (
 	GetTableInfo         = catalog.GetTableInfo
 	Calculate            = loop.CalculateTool
 	GetCurrentDatetime   = loop.ClockTool
+	AskHuman             = catalog.AskHuman
 	Remember             = "remember"
 )
 
@@ -108,7 +109,7 @@ func (k *Kit) all(run RunContext) []loop.Tool {
 	s := &toolset{Kit: k, run: run}
 	all := []loop.Tool{
 		s.searchDocumentsTool(), s.getDocumentTool(), s.summarizeDocumentTool(), s.searchDatabaseSchemaTool(), s.queryDatabaseTool(), s.getTableInfoTool(),
-		calculateTool(), s.getCurrentDatetimeTool(),
+		calculateTool(), s.getCurrentDatetimeTool(), askHumanTool(),
 	}
 	if run.Memories != nil {
 		all = append(all, s.rememberTool())

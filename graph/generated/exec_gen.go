@@ -132,6 +132,19 @@ type ComplexityRoot struct {
 		UpdatedAt      func(childComplexity int) int
 	}
 
+	AgentApprovalRequired struct {
+		ApprovalID func(childComplexity int) int
+		CallID     func(childComplexity int) int
+		ExpiresAt  func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		Options    func(childComplexity int) int
+		Preview    func(childComplexity int) int
+		Risk       func(childComplexity int) int
+		Seq        func(childComplexity int) int
+		Title      func(childComplexity int) int
+		Tool       func(childComplexity int) int
+	}
+
 	AgentConnection struct {
 		Edges      func(childComplexity int) int
 		PageInfo   func(childComplexity int) int
@@ -231,10 +244,20 @@ type ComplexityRoot struct {
 		Type      func(childComplexity int) int
 	}
 
+	AgentRunResumed struct {
+		ContentLength func(childComplexity int) int
+		Seq           func(childComplexity int) int
+	}
+
 	AgentRunStart struct {
 		ConversationID func(childComplexity int) int
 		RunID          func(childComplexity int) int
 		Seq            func(childComplexity int) int
+	}
+
+	AgentRunWaiting struct {
+		Approvals func(childComplexity int) int
+		Seq       func(childComplexity int) int
 	}
 
 	AgentTemplate struct {
@@ -2210,6 +2233,67 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Agent.UpdatedAt(childComplexity), true
 
+	case "AgentApprovalRequired.approvalId":
+		if e.ComplexityRoot.AgentApprovalRequired.ApprovalID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentApprovalRequired.ApprovalID(childComplexity), true
+	case "AgentApprovalRequired.callId":
+		if e.ComplexityRoot.AgentApprovalRequired.CallID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentApprovalRequired.CallID(childComplexity), true
+	case "AgentApprovalRequired.expiresAt":
+		if e.ComplexityRoot.AgentApprovalRequired.ExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentApprovalRequired.ExpiresAt(childComplexity), true
+	case "AgentApprovalRequired.kind":
+		if e.ComplexityRoot.AgentApprovalRequired.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentApprovalRequired.Kind(childComplexity), true
+	case "AgentApprovalRequired.options":
+		if e.ComplexityRoot.AgentApprovalRequired.Options == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentApprovalRequired.Options(childComplexity), true
+	case "AgentApprovalRequired.preview":
+		if e.ComplexityRoot.AgentApprovalRequired.Preview == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentApprovalRequired.Preview(childComplexity), true
+	case "AgentApprovalRequired.risk":
+		if e.ComplexityRoot.AgentApprovalRequired.Risk == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentApprovalRequired.Risk(childComplexity), true
+	case "AgentApprovalRequired.seq":
+		if e.ComplexityRoot.AgentApprovalRequired.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentApprovalRequired.Seq(childComplexity), true
+	case "AgentApprovalRequired.title":
+		if e.ComplexityRoot.AgentApprovalRequired.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentApprovalRequired.Title(childComplexity), true
+	case "AgentApprovalRequired.tool":
+		if e.ComplexityRoot.AgentApprovalRequired.Tool == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentApprovalRequired.Tool(childComplexity), true
+
 	case "AgentConnection.edges":
 		if e.ComplexityRoot.AgentConnection.Edges == nil {
 			break
@@ -2588,6 +2672,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.AgentRunEvent.Type(childComplexity), true
 
+	case "AgentRunResumed.contentLength":
+		if e.ComplexityRoot.AgentRunResumed.ContentLength == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentRunResumed.ContentLength(childComplexity), true
+	case "AgentRunResumed.seq":
+		if e.ComplexityRoot.AgentRunResumed.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentRunResumed.Seq(childComplexity), true
+
 	case "AgentRunStart.conversationId":
 		if e.ComplexityRoot.AgentRunStart.ConversationID == nil {
 			break
@@ -2606,6 +2703,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentRunStart.Seq(childComplexity), true
+
+	case "AgentRunWaiting.approvals":
+		if e.ComplexityRoot.AgentRunWaiting.Approvals == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentRunWaiting.Approvals(childComplexity), true
+	case "AgentRunWaiting.seq":
+		if e.ComplexityRoot.AgentRunWaiting.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentRunWaiting.Seq(childComplexity), true
 
 	case "AgentTemplate.builtIn":
 		if e.ComplexityRoot.AgentTemplate.BuiltIn == nil {
@@ -11783,9 +11893,20 @@ input RunAgentInput {
 
 """
 Events in order: one run start, then iterations, tool calls, their results and pieces of the answer, finally run
-complete or an error. seq counts them from 1 without gaps.
+complete or an error. A run that waits for people has an approval required for each question, a run waiting and, when it
+continues, a run resumed; so has a run whose server went away. seq counts the events from 1 without gaps.
 """
-union AgentEvent = AgentRunStart | AgentIteration | AgentToolCall | AgentToolResult | AgentContent | AgentRunComplete | AgentError
+union AgentEvent =
+    AgentRunStart
+  | AgentIteration
+  | AgentToolCall
+  | AgentToolResult
+  | AgentContent
+  | AgentApprovalRequired
+  | AgentRunWaiting
+  | AgentRunResumed
+  | AgentRunComplete
+  | AgentError
 
 type AgentRunStart {
   seq: Int!
@@ -11823,6 +11944,40 @@ type AgentContent {
   content: String!
 }
 
+"The run needs a person's decision about a call, or an answer: decideApproval."
+type AgentApprovalRequired {
+  seq: Int!
+  approvalId: ID!
+  callId: String!
+  tool: String!
+  "CONSENT, UNKNOWN_EFFECT (the call began before a crash, and it is not known whether it took effect) or QUESTION"
+  kind: String!
+  "READ, WRITE, SEND, DELETE or QUESTION"
+  risk: String!
+  title: String!
+  "What will happen, in Markdown."
+  preview: String!
+  "Answers that the agent suggests."
+  options: [String!]!
+  expiresAt: Time!
+}
+
+"The run waits, and uses no process meanwhile. The stream stays open; a reader may also come back later."
+type AgentRunWaiting {
+  seq: Int!
+  "How many decisions are open."
+  approvals: Int!
+}
+
+"""
+The run continues. Of the answer's text so far only the first contentLength characters (Unicode code points) remain: what
+followed them was lost with a server, and comes again.
+"""
+type AgentRunResumed {
+  seq: Int!
+  contentLength: Int!
+}
+
 type AgentRunComplete {
   seq: Int!
   usage: AgentUsage!
@@ -11851,7 +12006,7 @@ extend type AgentRun {
 "A stored event of a run."
 type AgentRunEvent {
   seq: Int!
-  "run_start, iteration, tool_call, tool_result, content, run_complete or error"
+  "run_start, iteration, tool_call, tool_result, content, approval_required, run_waiting, run_resumed, run_complete or error"
   type: String!
   data: Map!
   createdAt: Time!
@@ -22368,6 +22523,236 @@ func (ec *executionContext) fieldContext_Agent_model(_ context.Context, field gr
 	return graphql.NewScalarFieldContext("Agent", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _AgentApprovalRequired_seq(ctx context.Context, field graphql.CollectedField, obj *model.AgentApprovalRequired) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentApprovalRequired_seq(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seq, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentApprovalRequired_seq(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentApprovalRequired", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentApprovalRequired_approvalId(ctx context.Context, field graphql.CollectedField, obj *model.AgentApprovalRequired) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentApprovalRequired_approvalId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ApprovalID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentApprovalRequired_approvalId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentApprovalRequired", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AgentApprovalRequired_callId(ctx context.Context, field graphql.CollectedField, obj *model.AgentApprovalRequired) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentApprovalRequired_callId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CallID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentApprovalRequired_callId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentApprovalRequired", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentApprovalRequired_tool(ctx context.Context, field graphql.CollectedField, obj *model.AgentApprovalRequired) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentApprovalRequired_tool(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tool, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentApprovalRequired_tool(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentApprovalRequired", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentApprovalRequired_kind(ctx context.Context, field graphql.CollectedField, obj *model.AgentApprovalRequired) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentApprovalRequired_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentApprovalRequired_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentApprovalRequired", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentApprovalRequired_risk(ctx context.Context, field graphql.CollectedField, obj *model.AgentApprovalRequired) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentApprovalRequired_risk(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Risk, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentApprovalRequired_risk(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentApprovalRequired", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentApprovalRequired_title(ctx context.Context, field graphql.CollectedField, obj *model.AgentApprovalRequired) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentApprovalRequired_title(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Title, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentApprovalRequired_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentApprovalRequired", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentApprovalRequired_preview(ctx context.Context, field graphql.CollectedField, obj *model.AgentApprovalRequired) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentApprovalRequired_preview(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Preview, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentApprovalRequired_preview(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentApprovalRequired", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentApprovalRequired_options(ctx context.Context, field graphql.CollectedField, obj *model.AgentApprovalRequired) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentApprovalRequired_options(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Options, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentApprovalRequired_options(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentApprovalRequired", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentApprovalRequired_expiresAt(ctx context.Context, field graphql.CollectedField, obj *model.AgentApprovalRequired) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentApprovalRequired_expiresAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExpiresAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentApprovalRequired_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentApprovalRequired", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
 func (ec *executionContext) _AgentConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.AgentConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -23886,6 +24271,52 @@ func (ec *executionContext) fieldContext_AgentRunEvent_createdAt(_ context.Conte
 	return graphql.NewScalarFieldContext("AgentRunEvent", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
+func (ec *executionContext) _AgentRunResumed_seq(ctx context.Context, field graphql.CollectedField, obj *model.AgentRunResumed) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentRunResumed_seq(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seq, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentRunResumed_seq(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentRunResumed", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentRunResumed_contentLength(ctx context.Context, field graphql.CollectedField, obj *model.AgentRunResumed) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentRunResumed_contentLength(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ContentLength, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentRunResumed_contentLength(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentRunResumed", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _AgentRunStart_seq(ctx context.Context, field graphql.CollectedField, obj *model.AgentRunStart) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -23953,6 +24384,52 @@ func (ec *executionContext) _AgentRunStart_conversationId(ctx context.Context, f
 }
 func (ec *executionContext) fieldContext_AgentRunStart_conversationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentRunStart", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AgentRunWaiting_seq(ctx context.Context, field graphql.CollectedField, obj *model.AgentRunWaiting) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentRunWaiting_seq(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seq, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentRunWaiting_seq(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentRunWaiting", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentRunWaiting_approvals(ctx context.Context, field graphql.CollectedField, obj *model.AgentRunWaiting) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentRunWaiting_approvals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Approvals, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentRunWaiting_approvals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentRunWaiting", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _AgentTemplate_id(ctx context.Context, field graphql.CollectedField, obj *template.Template) (ret graphql.Marshaler) {
@@ -61046,6 +61523,13 @@ func (ec *executionContext) _AgentEvent(ctx context.Context, sel ast.SelectionSe
 			return graphql.Null
 		}
 		return ec._AgentToolCall(ctx, sel, obj)
+	case model.AgentRunWaiting:
+		return ec._AgentRunWaiting(ctx, sel, &obj)
+	case *model.AgentRunWaiting:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._AgentRunWaiting(ctx, sel, obj)
 	case model.AgentRunStart:
 		return ec._AgentRunStart(ctx, sel, &obj)
 	case *model.AgentRunStart:
@@ -61053,6 +61537,13 @@ func (ec *executionContext) _AgentEvent(ctx context.Context, sel ast.SelectionSe
 			return graphql.Null
 		}
 		return ec._AgentRunStart(ctx, sel, obj)
+	case model.AgentRunResumed:
+		return ec._AgentRunResumed(ctx, sel, &obj)
+	case *model.AgentRunResumed:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._AgentRunResumed(ctx, sel, obj)
 	case model.AgentRunComplete:
 		return ec._AgentRunComplete(ctx, sel, &obj)
 	case *model.AgentRunComplete:
@@ -61081,6 +61572,13 @@ func (ec *executionContext) _AgentEvent(ctx context.Context, sel ast.SelectionSe
 			return graphql.Null
 		}
 		return ec._AgentContent(ctx, sel, obj)
+	case model.AgentApprovalRequired:
+		return ec._AgentApprovalRequired(ctx, sel, &obj)
+	case *model.AgentApprovalRequired:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._AgentApprovalRequired(ctx, sel, obj)
 	default:
 		if typedObj, ok := obj.(graphql.Marshaler); ok {
 			return typedObj
@@ -61663,6 +62161,89 @@ func (ec *executionContext) _Agent(ctx context.Context, sel ast.SelectionSet, ob
 			out.Values[i] = ec._Agent_model(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var agentApprovalRequiredImplementors = []string{"AgentApprovalRequired", "AgentEvent"}
+
+func (ec *executionContext) _AgentApprovalRequired(ctx context.Context, sel ast.SelectionSet, obj *model.AgentApprovalRequired) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentApprovalRequiredImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentApprovalRequired")
+		case "seq":
+			out.Values[i] = ec._AgentApprovalRequired_seq(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "approvalId":
+			out.Values[i] = ec._AgentApprovalRequired_approvalId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "callId":
+			out.Values[i] = ec._AgentApprovalRequired_callId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "tool":
+			out.Values[i] = ec._AgentApprovalRequired_tool(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "kind":
+			out.Values[i] = ec._AgentApprovalRequired_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "risk":
+			out.Values[i] = ec._AgentApprovalRequired_risk(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "title":
+			out.Values[i] = ec._AgentApprovalRequired_title(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "preview":
+			out.Values[i] = ec._AgentApprovalRequired_preview(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "options":
+			out.Values[i] = ec._AgentApprovalRequired_options(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "expiresAt":
+			out.Values[i] = ec._AgentApprovalRequired_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -62546,6 +63127,49 @@ func (ec *executionContext) _AgentRunEvent(ctx context.Context, sel ast.Selectio
 	return out
 }
 
+var agentRunResumedImplementors = []string{"AgentRunResumed", "AgentEvent"}
+
+func (ec *executionContext) _AgentRunResumed(ctx context.Context, sel ast.SelectionSet, obj *model.AgentRunResumed) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentRunResumedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentRunResumed")
+		case "seq":
+			out.Values[i] = ec._AgentRunResumed_seq(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "contentLength":
+			out.Values[i] = ec._AgentRunResumed_contentLength(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var agentRunStartImplementors = []string{"AgentRunStart", "AgentEvent"}
 
 func (ec *executionContext) _AgentRunStart(ctx context.Context, sel ast.SelectionSet, obj *model.AgentRunStart) graphql.Marshaler {
@@ -62570,6 +63194,49 @@ func (ec *executionContext) _AgentRunStart(ctx context.Context, sel ast.Selectio
 			}
 		case "conversationId":
 			out.Values[i] = ec._AgentRunStart_conversationId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var agentRunWaitingImplementors = []string{"AgentRunWaiting", "AgentEvent"}
+
+func (ec *executionContext) _AgentRunWaiting(ctx context.Context, sel ast.SelectionSet, obj *model.AgentRunWaiting) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentRunWaitingImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentRunWaiting")
+		case "seq":
+			out.Values[i] = ec._AgentRunWaiting_seq(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "approvals":
+			out.Values[i] = ec._AgentRunWaiting_approvals(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

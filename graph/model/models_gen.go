@@ -22,7 +22,8 @@ import (
 )
 
 // Events in order: one run start, then iterations, tool calls, their results and pieces of the answer, finally run
-// complete or an error. seq counts them from 1 without gaps.
+// complete or an error. A run that waits for people has an approval required for each question, a run waiting and, when it
+// continues, a run resumed; so has a run whose server went away. seq counts the events from 1 without gaps.
 type AgentEvent interface {
 	IsAgentEvent()
 }
@@ -40,6 +41,26 @@ type AcceptInvitationInput struct {
 	// Required without a session: the password of the account, or a new one.
 	Password *string `json:"password,omitempty"`
 }
+
+// The run needs a person's decision about a call, or an answer: decideApproval.
+type AgentApprovalRequired struct {
+	Seq        int       `json:"seq"`
+	ApprovalID uuid.UUID `json:"approvalId"`
+	CallID     string    `json:"callId"`
+	Tool       string    `json:"tool"`
+	// CONSENT, UNKNOWN_EFFECT (the call began before a crash, and it is not known whether it took effect) or QUESTION
+	Kind string `json:"kind"`
+	// READ, WRITE, SEND, DELETE or QUESTION
+	Risk  string `json:"risk"`
+	Title string `json:"title"`
+	// What will happen, in Markdown.
+	Preview string `json:"preview"`
+	// Answers that the agent suggests.
+	Options   []string  `json:"options"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+func (AgentApprovalRequired) IsAgentEvent() {}
 
 type AgentContent struct {
 	Seq int `json:"seq"`
@@ -80,11 +101,20 @@ func (AgentRunComplete) IsAgentEvent() {}
 // A stored event of a run.
 type AgentRunEvent struct {
 	Seq int `json:"seq"`
-	// run_start, iteration, tool_call, tool_result, content, run_complete or error
+	// run_start, iteration, tool_call, tool_result, content, approval_required, run_waiting, run_resumed, run_complete or error
 	Type      string         `json:"type"`
 	Data      map[string]any `json:"data"`
 	CreatedAt time.Time      `json:"createdAt"`
 }
+
+// The run continues. Of the answer's text so far only the first contentLength characters (Unicode code points) remain: what
+// followed them was lost with a server, and comes again.
+type AgentRunResumed struct {
+	Seq           int `json:"seq"`
+	ContentLength int `json:"contentLength"`
+}
+
+func (AgentRunResumed) IsAgentEvent() {}
 
 type AgentRunStart struct {
 	Seq            int       `json:"seq"`
@@ -93,6 +123,15 @@ type AgentRunStart struct {
 }
 
 func (AgentRunStart) IsAgentEvent() {}
+
+// The run waits, and uses no process meanwhile. The stream stays open; a reader may also come back later.
+type AgentRunWaiting struct {
+	Seq int `json:"seq"`
+	// How many decisions are open.
+	Approvals int `json:"approvals"`
+}
+
+func (AgentRunWaiting) IsAgentEvent() {}
 
 type AgentTemplateConnection struct {
 	Edges      []*AgentTemplateEdge        `json:"edges"`

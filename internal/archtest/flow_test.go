@@ -23,7 +23,7 @@ func flow() map[string][]string {
 		"agents/integration":            {"agents/arguments", "agents/integration", "agents/loop", "agents/policy", "connectors", "internal/apierr", "internal/safetext"},
 		"agents/mcp":                    {"agents/arguments", "agents/loop", "agents/policy", "internal/apierr", "internal/request/breaker", "internal/safetext"},
 		"agents/policy":                 {"internal/apierr"},
-		"agents/run":                    with("internal/analysis", "agents", "ent", "internal/store/transaction", "internal/chat", "internal/model/llm", "internal/search"),
+		"agents/run":                    with("internal/analysis", "agents", "ent", "internal/store/transaction", "internal/chat", "internal/model/llm", "internal/queue", "internal/search", "internal/secret"),
 		"agents/tools":                  with("agents", "ent", "internal/search", "internal/connector/attached", "connectors"),
 		"cmd":                           {""},
 		"connectors":                    {"connectors", "internal/httpx", "internal/safetext", "internal/connector/blob"},

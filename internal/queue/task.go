@@ -20,7 +20,7 @@ const (
 const SyncName = "sync"
 
 // Names returns the types of all tasks.
-func Names() []string { return []string{EventName, PurgeName, ReembedName, SyncName} }
+func Names() []string { return []string{RunName, EventName, PurgeName, ReembedName, SyncName} }
 
 // A Task is a piece of work for a worker.
 type Task interface {

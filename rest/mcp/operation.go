@@ -71,6 +71,7 @@ func (c caller) follow(ctx context.Context, operation string, variables map[stri
 	if err != nil {
 		return err
 	}
+	run := ""
 	for {
 		response := responses(ctx)
 		if response == nil {
@@ -83,8 +84,13 @@ func (c caller) follow(ctx context.Context, operation string, variables map[stri
 		if err := json.Unmarshal(response.Data, &data); err != nil {
 			return apierr.Wrap("decode "+operation, err)
 		}
-		if e := data.Event; e.Code != "" {
+		switch e := data.Event; {
+		case e.Code != "":
 			return apierr.New(apierr.Code(e.Code), e.Message)
+		case e.RunID != "":
+			run = e.RunID
+		case e.Kind == "AgentRunWaiting":
+			return apierr.New(apierr.Conflict, "The agent waits for a person to approve a call. It goes on after the decision, in the dashboard, as run "+run+".")
 		}
 		handle(data.Event)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/magpie-search/magpie/agents/approval"
 	"github.com/magpie-search/magpie/agents/catalog"
 	"github.com/magpie-search/magpie/agents/memory"
 	"github.com/magpie-search/magpie/agents/run"
@@ -88,6 +89,7 @@ type App struct {
 	Models     *embed.Registry
 	Search     *search.Engine
 	Chat       *chat.Chat
+	Approvals  *approval.Store
 	Runs       *run.Runs
 	Queries    *analytics.Log
 	Queue      *queue.Asynq
@@ -175,9 +177,11 @@ func (a *App) open(ctx context.Context) error {
 	kit := &tools.Kit{Ent: a.DB.Ent, Search: a.Search, Texts: a.Index, Summaries: summaries, Databases: a.databases(analyzer), Now: a.now}
 	agents := catalog.NewCatalog(a.DB.Ent, catalog.Options{Models: models.Names, Parameters: kit.Parameters})
 	memories := memory.NewStore(a.DB.Ent, a.Models, memory.Options{Analyzer: analyzer, Now: a.now, Log: a.Log})
+	a.Queue = queue.NewAsynq(a.Redis)
+	a.Approvals = approval.New(approval.Options{Ent: a.DB.Ent, Now: a.now, Log: a.Log, Resume: func(ctx context.Context, id uuid.UUID) { a.Runs.Resume(ctx, id) }})
 	a.Runs, err = run.New(ctx, run.Options{
 		Ent: a.DB.Ent, Models: models, Bus: run.NewRedisBus(a.Redis, a.Log), Analyzer: analyzer, Log: a.Log, Now: a.now,
-		Kit: kit, Memories: memories,
+		Kit: kit, Memories: memories, Queue: a.Queue, Secrets: a.Secrets, Viewers: a.Accounts.Member, Approvals: a.Approvals,
 	})
 	if err != nil {
 		return err
@@ -187,7 +191,6 @@ func (a *App) open(ctx context.Context) error {
 	a.closers = append(a.closers, func() error { answers.Close(); return nil })
 	news := docwatch.New(a.Index, docwatch.Options{Log: a.Log})
 	a.closers = append(a.closers, func() error { news.Close(); return nil })
-	a.Queue = queue.NewAsynq(a.Redis)
 	a.Bus = syncjob.NewRedisBus(ctx, a.Redis, a.Log)
 	a.closers = append(a.closers, a.Bus.Close)
 	a.Jobs = syncjob.New(a.DB.Ent, a.Queue, a.Bus, a.now, syncjob.WithLog(a.Log))
