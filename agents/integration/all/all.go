@@ -5,10 +5,12 @@ import (
 	"github.com/magpie-search/magpie/agents/integration/datadog"
 	"github.com/magpie-search/magpie/agents/integration/ga4"
 	"github.com/magpie-search/magpie/agents/integration/github"
+	"github.com/magpie-search/magpie/agents/integration/googleworkspace"
 	"github.com/magpie-search/magpie/agents/integration/grafana"
 	"github.com/magpie-search/magpie/agents/integration/hubspot"
 	"github.com/magpie-search/magpie/agents/integration/jira"
 	"github.com/magpie-search/magpie/agents/integration/metabase"
+	"github.com/magpie-search/magpie/agents/integration/microsoft365"
 	"github.com/magpie-search/magpie/agents/integration/pagerduty"
 	"github.com/magpie-search/magpie/agents/integration/posthog"
 	"github.com/magpie-search/magpie/agents/integration/prometheus"
@@ -25,10 +27,12 @@ func Registry() (*integration.Registry, error) {
 		datadog.Provider(),
 		ga4.Provider(),
 		github.Provider(),
+		googleworkspace.Provider(),
 		grafana.Provider(),
 		hubspot.Provider(),
 		jira.Provider(),
 		metabase.Provider(),
+		microsoft365.Provider(),
 		pagerduty.Provider(),
 		posthog.Provider(),
 		prometheus.Provider(),

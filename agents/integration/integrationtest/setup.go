@@ -31,6 +31,9 @@ type Setup struct {
 	Token string
 	// Details come with the token. {url} in them is replaced by that of the server.
 	Details func(url string) map[string]string
+	// Plain returns the texts of a request's body that are encoded in it, nil for
+	// platforms that take texts as they are.
+	Plain func(body []byte) []byte
 	// Shared says why all people see the same at the platform, "" if they do not.
 	Shared string
 	// Examples has a call of every tool.

@@ -45,14 +45,15 @@ type Call struct {
 	*http.Request
 	Person string
 	Query  url.Values
-	Form   url.Values
-	body   []byte
+	// Content is the body.
+	Content []byte
+
 	failed error
 }
 
 // Decode decodes the JSON body, which has no other fields than out.
 func (c *Call) Decode(out any) bool {
-	d := json.NewDecoder(bytes.NewReader(c.body))
+	d := json.NewDecoder(bytes.NewReader(c.Content))
 	d.DisallowUnknownFields()
 	if mediaType, _, _ := mime.ParseMediaType(c.Header.Get("Content-Type")); mediaType != "application/json" {
 		c.failed = fmt.Errorf("the content type is %q", mediaType)
@@ -124,13 +125,8 @@ func (s *Stub) serve(r *http.Request, known []string, do func(c *Call) Answer) A
 		}
 	}
 	var err error
-	if c.body, err = io.ReadAll(r.Body); err != nil {
+	if c.Content, err = io.ReadAll(r.Body); err != nil {
 		return Refused(http.StatusBadRequest, "no body")
-	}
-	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
-		if c.Form, err = url.ParseQuery(string(c.body)); err != nil {
-			return Refused(http.StatusBadRequest, "no form")
-		}
 	}
 	return do(c)
 }

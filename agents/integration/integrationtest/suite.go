@@ -151,6 +151,9 @@ func (f *Fixture) succeeds(t *testing.T, tool integration.Tool) {
 		if err := r.header.Write(text); err != nil {
 			t.Fatal(err)
 		}
+		if f.setup.Plain != nil {
+			r.body = f.setup.Plain(r.body)
+		}
 		marked = marked || isChange(r.method) && (strings.Contains(text.String(), CallKey) || bytes.Contains(r.body, []byte(CallKey)))
 	}
 	if !marked && !tool.Idempotent {

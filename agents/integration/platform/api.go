@@ -55,10 +55,11 @@ type Request struct {
 	// Path is the result of [Path]: the escaped path below the base.
 	Path  string
 	Query url.Values
-	// Body is sent as JSON, Form as a form. At most one of them is set.
-	Body   any
-	Form   url.Values
-	Header http.Header
+	// Body is sent as JSON, RawBody unchanged with the Content-Type in Header. At most
+	// one of them is set.
+	Body    any
+	RawBody []byte
+	Header  http.Header
 }
 
 // Path returns an escaped path: format with each %s replaced by an escaped part. It is
@@ -83,7 +84,7 @@ func (api API) Do(ctx context.Context, a integration.Account, r Request, out any
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, Timeout, errSlow)
 	defer cancel()
-	request := restapi.Request{Method: r.Method, Path: r.Path, Query: r.Query, Body: r.Body, Form: r.Form, Header: r.Header}
+	request := restapi.Request{Method: r.Method, Path: r.Path, Query: r.Query, Body: r.Body, RawBody: r.RawBody, Header: r.Header}
 	token, err := api.once(ctx, a, "", request, out)
 	if refusal, ok := errors.AsType[*Refusal](err); ok && refusal.Code == apierr.Unauthorized && token != "" {
 		_, err = api.once(ctx, a, token, request, out)
