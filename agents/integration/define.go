@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,7 +14,7 @@ import (
 )
 
 // ErrUnknownOutcome says that a change may or may not have been made.
-var ErrUnknownOutcome = errors.New("the outcome of the call is not known")
+var ErrUnknownOutcome = loop.ErrUnknownOutcome
 
 // Define completes a tool by the type In of its arguments: the schema comes from it,
 // and arguments are decoded into it before they are previewed or used. preview is nil

@@ -117,7 +117,7 @@ func (p Provider) WireName(t Tool) string { return p.Name + "_" + t.Name }
 // are those of the call. The policy is that of the risk until the caller sets another.
 func (p Provider) LoopTool(t Tool, open func(ctx context.Context) (Account, error)) loop.Tool {
 	out := loop.Tool{
-		Name: p.WireName(t), Description: p.Title + ": " + t.Description, Schema: t.Schema, Risk: t.Risk, Idempotent: t.Idempotent,
+		Name: p.WireName(t), PolicyName: p.FullName(t), Description: p.Title + ": " + t.Description, Schema: t.Schema, Risk: t.Risk, Idempotent: t.Idempotent,
 		Call: func(ctx context.Context, arguments json.RawMessage) (loop.Result, error) {
 			a, err := open(ctx)
 			if err != nil {

@@ -106,6 +106,10 @@ type Result struct {
 	Hits []search.Hit
 }
 
+// ErrUnknownOutcome reports that it is not known whether a call took effect. Errors
+// of tools wrap it.
+var ErrUnknownOutcome = errors.New("the outcome of the call is not known")
+
 // The causes of failed calls.
 var (
 	errToolTimeout = errors.New("the tool took too long")

@@ -54,6 +54,7 @@ type invocation struct {
 	repeat   bool   // a person agreed to make the call again
 	note     string // what the model is told about the decision
 	unknown  bool   // it began before, and it is not known whether it took effect
+	lost     bool   // its error does not say whether it took effect
 }
 
 // openTurn is a turn whose calls are not all done.
@@ -342,10 +343,12 @@ func (r *run) invoke(ctx context.Context, inv *invocation, limit time.Duration) 
 		return
 	}
 	inv.result, inv.err = r.loop.invoke(ctx, inv.tool, inv.arguments, limit)
-	if errors.Is(inv.err, errToolTimeout) {
-		inv.failure = "The tool took too long. It is not known whether the call took effect: do not repeat it before you have looked."
-	} else if inv.err != nil {
+	if inv.err != nil {
 		inv.failure = r.loop.failureMessage(ctx, inv.name, inv.err)
+	}
+	if errors.Is(inv.err, errToolTimeout) || errors.Is(inv.err, ErrUnknownOutcome) {
+		inv.lost = true
+		inv.failure += " It is not known whether the call took effect: do not repeat it before you have looked."
 	}
 	inv.err, inv.result.Text = nil, truncateResult(inv.result.Text, r.limits.ResultLength)
 	effect.Result = EffectResult{Text: inv.result.Text, Summary: inv.result.Summary, Failure: inv.failure}
@@ -365,6 +368,9 @@ func (r *run) addResult(inv *invocation, step int) {
 	}
 	if before := r.pastCalls[inv.key]; before != nil && before.ID == inv.id {
 		before.Succeeded, before.Pending = inv.failure == "", false
+		if inv.lost {
+			before.Attempts = maxAttempts
+		}
 	}
 	r.window.add(entry{
 		message: llm.Message{Role: llm.RoleTool, CallID: inv.id, Content: markData(inv.name, text), Failed: inv.failure != ""},

@@ -331,6 +331,26 @@ func TestAgreementToRepeatACallCountsOnce(t *testing.T) {
 	}
 }
 
+func TestACallWhoseOutcomeIsUnknownIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	var out outbox
+	tool := out.tool()
+	made := tool.Call
+	tool.Policy = func(json.RawMessage) policy.Policy { return policy.Allow }
+	tool.Call = func(ctx context.Context, arguments json.RawMessage) (loop.Result, error) {
+		_, _ = made(ctx, arguments)
+		return loop.Result{}, fmt.Errorf("%w: %w", apierr.New(apierr.Unavailable, "No answer came."), loop.ErrUnknownOutcome)
+	}
+	server := llmtest.NewServer(t, callReply(call("a", "send", `{"text":"1"}`)), callReply(call("b", "send", `{"text":"1"}`)), textReply("I do not know."))
+	task := loop.Task{ID: "run", Message: "x", Model: newModel(t, "openai", server), Tools: []loop.Tool{tool}, Keeper: &keeper{}}
+	if _, err := newLoop(t, nil).Run(t.Context(), task, (&recorder{}).emit); err != nil || len(out.sent) != 1 {
+		t.Errorf("%v, sent %s", err, out.text())
+	}
+	if told := contents(server.Requests()[1]); !strings.Contains(told, "No answer came. It is not known whether the call took effect") {
+		t.Errorf("told %s", told)
+	}
+}
+
 func TestTheLimitsCountOverAllPartsOfARun(t *testing.T) {
 	t.Parallel()
 	var out outbox
