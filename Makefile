@@ -33,7 +33,7 @@ packages = $(shell grep -rl --include='*_test.go' '^func $(1)' . | xargs -n 1 di
 # What a recipe with tests ends with: the servers that tests share stop, and the outcome stays.
 finish = go run ./internal/tools/testservers && exit $$status
 
-.PHONY: help setup setup-tests build demo up down run test test-race verify lint fmt gen bench soak eval fuzz clean
+.PHONY: help setup setup-tests build demo up down run test test-race verify lint fmt gen bench soak eval fuzz test-mcp clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -107,6 +107,9 @@ fuzz: setup ## run every fuzz target for FUZZTIME
 	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package || status=1; \
 	  done; \
 	done; $(finish)
+
+test-mcp: setup ## run the conformance suite of the Model Context Protocol, from npm, against the client and /mcp
+	@scripts/test-mcp.sh
 
 clean: build ## remove built programs and the data of the private servers
 	@go run ./internal/tools/testservers -remove

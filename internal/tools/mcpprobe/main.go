@@ -2,6 +2,8 @@
 // Protocol tests: package agents/mcp with tokens in memory and a person who grants
 // everything. The suite passes the server's address as the last argument, and the
 // scenario and its context in the environment.
+//
+// mcpprobe proxy URL passes requests to a Magpie on with the key in MAGPIE_API_KEY.
 package main
 
 import (
@@ -172,12 +174,18 @@ func run(ctx context.Context, server, scenario, contextText string) error {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: mcpprobe URL")
-		os.Exit(2) //nolint:gocritic // nothing is deferred that matters
+	var err error
+	switch {
+	case len(os.Args) == 3 && os.Args[1] == "proxy":
+		err = proxy(ctx, os.Args[2], os.Getenv("MAGPIE_API_KEY"))
+	case len(os.Args) >= 2:
+		err = run(ctx, os.Args[len(os.Args)-1], os.Getenv("MCP_CONFORMANCE_SCENARIO"), os.Getenv("MCP_CONFORMANCE_CONTEXT"))
+	default:
+		err = errors.New("usage: mcpprobe URL, or mcpprobe proxy URL")
 	}
-	if err := run(ctx, os.Args[len(os.Args)-1], os.Getenv("MCP_CONFORMANCE_SCENARIO"), os.Getenv("MCP_CONFORMANCE_CONTEXT")); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "mcpprobe:", err)
+		stop()
 		os.Exit(1)
 	}
 }
