@@ -73,7 +73,8 @@ type Flows interface {
 // used.
 type NeedsAuthError struct {
 	Server string // its name
-	// URL is where the person grants access. It is for that person only.
+	// URL is where the person grants access. It is for that person only. It is empty if
+	// the server refused the credentials of a session without an Authorizer.
 	URL    string
 	Scopes []string // that are asked for
 }
@@ -81,7 +82,13 @@ type NeedsAuthError struct {
 // Error implements error. The text does not contain the URL.
 func (e *NeedsAuthError) Error() string { return e.Server + " needs a person to connect an account" }
 
+// NeedsAuth marks the error for connectors.IsNeedsAuth.
+func (e *NeedsAuthError) NeedsAuth() bool { return true }
+
 // Unwrap returns the error that models and people see.
 func (e *NeedsAuthError) Unwrap() error {
+	if e.URL == "" {
+		return apierr.New(apierr.Unauthorized, e.Server+" does not accept the credentials; enter valid ones, then ask again.")
+	}
 	return apierr.New(apierr.Unauthorized, e.Server+" needs you to connect your account; follow the link that was sent to you, then ask again.")
 }

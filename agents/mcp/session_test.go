@@ -338,6 +338,11 @@ func TestHeadersAreSentToTheServer(t *testing.T) {
 		handler.ServeHTTP(w, r)
 	}))
 	find(t, open(t, newClient(t, mcp.Limits{}), mcp.Server{Transport: mcp.HTTP, URL: address, Header: http.Header{"x-key": {"secret"}}}), "a")
+	_, _, err := open(t, newClient(t, mcp.Limits{}), mcp.Server{Transport: mcp.HTTP, URL: address}).Tools(t.Context())
+	if needed := needsAuth(t, err); needed.URL != "" {
+		t.Errorf("the address is %s", needed.URL)
+	}
+	wantError(t, err, apierr.Unauthorized, "does not accept the credentials")
 }
 
 func TestAServerHasFiveCallsInFlight(t *testing.T) {

@@ -112,6 +112,22 @@ func (w withHeader) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.next.RoundTrip(r)
 }
 
+// withoutOAuth reports refused credentials.
+type withoutOAuth struct {
+	next http.RoundTripper
+	name string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w withoutOAuth) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := w.next.RoundTrip(r)
+	if err == nil && response.StatusCode == http.StatusUnauthorized {
+		_ = response.Body.Close()
+		return nil, &NeedsAuthError{Server: w.name}
+	}
+	return response, err
+}
+
 // withToken adds access tokens to the requests of the old transport, which has no
 // place for an OAuth handler.
 type withToken struct {
@@ -182,6 +198,9 @@ func (c *Client) transport(ctx context.Context, server Server) (sdk.Transport, e
 	client := *c.http
 	if len(server.Header) > 0 {
 		client.Transport = withHeader{next: client.Transport, host: address.Host, header: server.Header}
+	}
+	if server.OAuth == nil {
+		client.Transport = withoutOAuth{next: client.Transport, name: server.Name}
 	}
 	if server.Transport == SSE {
 		if server.OAuth != nil {

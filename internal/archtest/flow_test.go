@@ -21,6 +21,7 @@ func flow() map[string][]string {
 		"agents/template":               with("internal/store/transaction", "ent", "agents/catalog"),
 		"agents/calc":                   {},
 		"agents/integration":            {"agents/arguments", "agents/integration", "agents/loop", "agents/policy", "connectors", "internal/apierr", "internal/safetext"},
+		"agents/integration/toolserver": {"agents/integration", "agents/loop", "agents/mcp", "agents/policy", "connectors", "internal/apierr", "internal/safetext"},
 		"agents/mcp":                    {"agents/arguments", "agents/loop", "agents/policy", "internal/apierr", "internal/request/breaker", "internal/safetext"},
 		"agents/policy":                 {"internal/apierr"},
 		"agents/run":                    with("internal/analysis", "agents", "ent", "internal/store/transaction", "internal/chat", "internal/model/llm", "internal/queue", "internal/search", "internal/secret"),
