@@ -6,6 +6,7 @@ import (
 	"errors"
 	"html/template"
 	"net/http"
+	"net/url"
 
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/identity/application"
@@ -19,11 +20,18 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 // view is what the page shows: a message, the sign-in, or the question.
 type view struct {
 	application.Page
-	Message string
+	Provider string // of sign-in, besides the password; may be empty
+	Message  string
 }
 
 // bindingCookie binds a request to the browser that began it.
 const bindingCookie = "magpie_authorize"
+
+// signOnCookie has the binding of a sign-in at an OpenID provider.
+const signOnCookie = "magpie_authorize_sign_on"
+
+// continueParameter has the token of a request that comes back from the provider.
+const continueParameter = "continue"
 
 // authorize serves the page: a sign-in, then the question whether the program may
 // search and read as the person.
@@ -34,6 +42,10 @@ func (h *Handler) authorize(w http.ResponseWriter, r *http.Request) {
 	header.Set("Referrer-Policy", "no-referrer")
 	switch r.Method {
 	case http.MethodGet:
+		if r.URL.Query().Has(continueParameter) {
+			h.resume(w, r)
+			return
+		}
 		h.begin(w, r)
 	case http.MethodPost:
 		h.answer(w, r)
@@ -67,10 +79,43 @@ func (h *Handler) begin(w http.ResponseWriter, r *http.Request) {
 		h.showError(w, r, application.Page{}, err)
 		return
 	}
-	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure depends on the address of the service
-		Name: bindingCookie, Value: binding, Path: AuthorizePath, MaxAge: 3600, HttpOnly: true, Secure: h.secure, SameSite: http.SameSiteLaxMode,
-	})
+	h.setCookie(w, bindingCookie, binding)
 	h.show(w, http.StatusOK, view{Page: page})
+}
+
+func (h *Handler) setCookie(w http.ResponseWriter, name, value string) {
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure depends on the address of the service
+		Name: name, Value: value, Path: AuthorizePath, MaxAge: 3600, HttpOnly: true, Secure: h.secure, SameSite: http.SameSiteLaxMode,
+	})
+}
+
+func cookie(r *http.Request, name string) string {
+	found, err := r.Cookie(name)
+	if err != nil {
+		return ""
+	}
+	return found.Value
+}
+
+// signOn sends the browser to the OpenID provider.
+func (h *Handler) signOn(w http.ResponseWriter, r *http.Request, token string) {
+	address, binding, err := h.opt.Server.StartSignOn(r.Context(), token, cookie(r, bindingCookie), func(token string) string {
+		return h.opt.Server.Issuer() + AuthorizePath + "?" + url.Values{continueParameter: {token}}.Encode()
+	})
+	if err != nil {
+		h.showError(w, r, application.Page{}, err)
+		return
+	}
+	h.setCookie(w, signOnCookie, binding)
+	http.Redirect(w, r, address, http.StatusSeeOther)
+}
+
+// resume continues when the browser comes back from the provider. What the provider
+// said of a failure is not shown: anybody could have written it into the address.
+func (h *Handler) resume(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	page, err := h.opt.Server.EndSignOn(r.Context(), query.Get(continueParameter), cookie(r, bindingCookie), query.Get("code"), cookie(r, signOnCookie))
+	h.ask(w, r, page, err)
 }
 
 // answer handles the sign-in and the decision.
@@ -79,11 +124,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	binding := ""
-	if cookie, err := r.Cookie(bindingCookie); err == nil {
-		binding = cookie.Value
-	}
-	token := form.Get("token")
+	binding, token := cookie(r, bindingCookie), form.Get("token")
 	if decision := form.Get("decision"); decision != "" {
 		redirect, err := h.opt.Server.Decide(r.Context(), token, binding, parseWorkspace(form.Get("workspace")), decision == "allow")
 		if err != nil {
@@ -93,7 +134,16 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, redirect, http.StatusFound)
 		return
 	}
+	if form.Has("signon") {
+		h.signOn(w, r, token)
+		return
+	}
 	page, err := h.opt.Server.SignIn(r.Context(), token, binding, form.Get("email"), form.Get("password"))
+	h.ask(w, r, page, err)
+}
+
+// ask shows the question to a person who has signed in.
+func (h *Handler) ask(w http.ResponseWriter, r *http.Request, page application.Page, err error) {
 	if err != nil {
 		h.showError(w, r, page, err)
 		return
@@ -125,6 +175,7 @@ func (h *Handler) showError(w http.ResponseWriter, r *http.Request, page applica
 }
 
 func (h *Handler) show(w http.ResponseWriter, status int, v view) {
+	v.Provider = h.opt.Server.Provider()
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_ = pageTemplate.Execute(w, v) // fails only when the client has gone

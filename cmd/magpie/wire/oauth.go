@@ -44,7 +44,7 @@ func (a *App) openSignOn() {
 	a.closers = append(a.closers, func() error { a.SignOn.Close(); return nil })
 	metadata := &http.Transport{DialContext: httpx.NewGuard(c.AllowedPrivateNetworks).DialContext, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}
 	a.Applications = application.New(application.Options{
-		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, Flows: flows, Secrets: a.Secrets, Attempts: a.limiter,
+		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, SignOn: a.SignOn, Flows: flows, Secrets: a.Secrets, Attempts: a.limiter,
 		HTTP:   &http.Client{Transport: metadata, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		Issuer: c.PublicURL(), Resource: c.PublicURL() + mcp.Path, Log: a.Log, Now: a.now,
 	})

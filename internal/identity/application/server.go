@@ -48,11 +48,23 @@ type People interface {
 	CheckPassword(ctx context.Context, email, password string) (*ent.User, error)
 }
 
-// Options configure a Server. All but Log and Now are required.
+// SignOn signs people in at an OpenID provider; signon.SignOn implements it.
+type SignOn interface {
+	// Method returns the name and the issuer of the provider, or false if there is none.
+	Method() (name, issuer string, ok bool)
+	// StartPage starts a sign-in that ends at returnTo with a code, or an error, in its
+	// query. The browser must present binding to Finish.
+	StartPage(ctx context.Context, returnTo string) (address, binding string, err error)
+	// Finish opens the session of a sign-in.
+	Finish(ctx context.Context, code, binding string) (authn.Tokens, error)
+}
+
+// Options configure a Server. All but SignOn, Log and Now are required.
 type Options struct {
 	Ent      *ent.Client
 	Accounts *authn.Accounts
 	People   People
+	SignOn   SignOn // nil: people sign in by password only
 	Flows    *oauth.Flows
 	Secrets  *secret.Box
 	Attempts authn.Attempts
@@ -270,6 +282,11 @@ func (s *Server) SignIn(ctx context.Context, token, binding, email, password str
 		return Page{}, err
 	}
 	person, signInError := s.o.People.CheckPassword(ctx, email, password)
+	return s.signedIn(ctx, p, person, signInError)
+}
+
+// signedIn continues a request after a sign-in that succeeded or failed.
+func (s *Server) signedIn(ctx context.Context, p pending, person *ent.User, signInError error) (Page, error) {
 	if signInError == nil {
 		p.Person = person.ID
 	}
@@ -284,6 +301,67 @@ func (s *Server) SignIn(ctx context.Context, token, binding, email, password str
 	page.Email = person.Email
 	page.Workspaces, err = s.workspaces(ctx, person)
 	return page, err
+}
+
+// Provider returns the name of the OpenID provider that people may sign in at; "" if
+// there is none.
+func (s *Server) Provider() string {
+	if s.o.SignOn == nil {
+		return ""
+	}
+	if name, _, ok := s.o.SignOn.Method(); ok {
+		return name
+	}
+	return ""
+}
+
+// StartSignOn starts the sign-in at the provider. returnTo returns the address of the
+// page that continues with a token. The browser must present signOn to EndSignOn.
+func (s *Server) StartSignOn(ctx context.Context, token, binding string, returnTo func(token string) string) (address, signOn string, err error) {
+	if s.Provider() == "" {
+		return "", "", apierr.New(apierr.InvalidRequest, "There is no OpenID provider here. Sign in with your password.")
+	}
+	p, err := s.take(ctx, token, binding)
+	if err != nil {
+		return "", "", err
+	}
+	next, _, err := s.o.Flows.Put(ctx, requestPurpose, requestLifetime, p)
+	if err != nil {
+		return "", "", apierr.Wrap("keep an authorization request", err)
+	}
+	return s.o.SignOn.StartPage(ctx, returnTo(next))
+}
+
+// EndSignOn continues a request with the code of the provider's sign-in. An empty code
+// means that the provider refused. After a failed sign-in the returned page asks again.
+func (s *Server) EndSignOn(ctx context.Context, token, binding, code, signOn string) (Page, error) {
+	p, err := s.take(ctx, token, binding)
+	if err != nil {
+		return Page{}, err
+	}
+	person, err := s.signOn(ctx, code, signOn)
+	return s.signedIn(ctx, p, person, err)
+}
+
+// signOn returns the person of a sign-in at the provider. The session that it opens
+// ends at once: the page needs none.
+func (s *Server) signOn(ctx context.Context, code, binding string) (*ent.User, error) {
+	if s.Provider() == "" || code == "" {
+		return nil, apierr.New(apierr.InvalidCredentials, "You were not signed in. Try again, or use your password.")
+	}
+	tokens, err := s.o.SignOn.Finish(ctx, code, binding)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.o.Accounts.Authenticate(ctx, tokens.Access)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.o.Accounts.SignOut(viewer.With(ctx, v)); err != nil {
+		return nil, err
+	}
+	person, err := s.o.Ent.User.Get(viewer.With(ctx, viewer.System(uuid.Nil)), v.Subject)
+	return person, apierr.Wrap("read the person", err)
 }
 
 // workspaces returns the workspaces of a person with the names of their collections.

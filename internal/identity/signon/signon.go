@@ -145,6 +145,15 @@ type pendingSignIn struct {
 	Nonce    string `json:"nonce"`
 	ReturnTo string `json:"place"`   // where the browser goes at the end; empty: nowhere
 	Binding  []byte `json:"binding"` // SHA-256 of the browser's binding
+	Query    bool   `json:"query"`   // the outcome is in the query of ReturnTo, not in its fragment
+}
+
+// result returns where the browser goes with the outcome.
+func (p pendingSignIn) result(outcome url.Values) CallbackResult {
+	if p.Query {
+		return CallbackResult{ReturnTo: oauth.WithQuery(p.ReturnTo, outcome)}
+	}
+	return CallbackResult{ReturnTo: oauth.WithFragment(p.ReturnTo, outcome)}
 }
 
 // Authorization is a started sign-in.
@@ -163,6 +172,17 @@ const maxStartsPerMinute = 30
 // at the end; it may be empty. The error is rate_limited if the client starts too
 // many.
 func (s *SignOn) Start(ctx context.Context, returnTo string) (Authorization, error) {
+	return s.start(ctx, returnTo, false)
+}
+
+// StartPage is Start for a page of this service without scripts: the outcome is in the
+// query of returnTo. The code in it is of no use without the binding.
+func (s *SignOn) StartPage(ctx context.Context, returnTo string) (address, binding string, err error) {
+	begun, err := s.start(ctx, returnTo, true)
+	return begun.URL, begun.Binding, err
+}
+
+func (s *SignOn) start(ctx context.Context, returnTo string, query bool) (Authorization, error) {
 	if err := s.limitStarts(ctx); err != nil {
 		return Authorization{}, err
 	}
@@ -178,7 +198,7 @@ func (s *SignOn) Start(ctx context.Context, returnTo string) (Authorization, err
 		return Authorization{}, err
 	}
 	binding := oauth.NewToken()
-	flow := pendingSignIn{Verifier: oauth2.GenerateVerifier(), Nonce: oauth.NewToken(), ReturnTo: returnTo, Binding: hash(binding)}
+	flow := pendingSignIn{Verifier: oauth2.GenerateVerifier(), Nonce: oauth.NewToken(), ReturnTo: returnTo, Binding: hash(binding), Query: query}
 	state, expires, err := s.flows.Put(ctx, statePurpose, StateLifetime, flow)
 	if err != nil {
 		return Authorization{}, apierr.Wrap("begin a sign-in", err)
@@ -207,7 +227,7 @@ func hash(text string) []byte {
 type Callback struct{ State, Code, Error, Description, Issuer string }
 
 // CallbackResult is the result of a callback: the one-time code for Finish, or the
-// address to redirect the browser to, with the code in its fragment.
+// address to redirect the browser to, with the code in its fragment or query.
 type CallbackResult struct{ Code, ReturnTo string }
 
 // verifiedIdentity is an identity that waits for Finish.
@@ -237,10 +257,10 @@ func (s *SignOn) HandleCallback(ctx context.Context, r Callback) (CallbackResult
 		if flow.ReturnTo == "" || failed.Code == apierr.Internal {
 			return CallbackResult{}, err
 		}
-		return CallbackResult{ReturnTo: oauth.WithFragment(flow.ReturnTo, url.Values{"error": {string(failed.Code)}, "error_description": {failed.Message}})}, nil
+		return flow.result(url.Values{"error": {string(failed.Code)}, "error_description": {failed.Message}}), nil
 	}
 	if flow.ReturnTo != "" {
-		return CallbackResult{ReturnTo: oauth.WithFragment(flow.ReturnTo, url.Values{"code": {code}})}, nil
+		return flow.result(url.Values{"code": {code}}), nil
 	}
 	return CallbackResult{Code: code}, nil
 }
