@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,6 +73,8 @@ type Options struct {
 	// RedirectsAuthorize says that redirects to paths outside the base are their own
 	// authorization, also at the platform's host: no other is sent to them.
 	RedirectsAuthorize bool
+	// TLS is the encryption of connections, nil for the usual one.
+	TLS *tls.Config
 	// SameHost says that redirects to another host or scheme are refused, with
 	// [ErrRedirected]. Without it they are followed without the authorization.
 	SameHost bool
@@ -90,7 +93,7 @@ func New(base string, dial connectors.Dial, o Options) (*Client, error) {
 	}
 	transport := &http.Transport{
 		DialContext: RequireEncryption(dial, parsed), ForceAttemptHTTP2: true, TLSHandshakeTimeout: handshakeTimeout, ResponseHeaderTimeout: headerTimeout,
-		IdleConnTimeout: idleTimeout, MaxIdleConns: maxIdleConnections, MaxIdleConnsPerHost: maxIdleConnections, MaxResponseHeaderBytes: maxHeaderBytes,
+		TLSClientConfig: o.TLS, IdleConnTimeout: idleTimeout, MaxIdleConns: maxIdleConnections, MaxIdleConnsPerHost: maxIdleConnections, MaxResponseHeaderBytes: maxHeaderBytes,
 	}
 	c := &Client{base: parsed, transport: transport, opt: o}
 	c.http = &http.Client{Transport: httpx.Steady(transport), CheckRedirect: c.checkRedirect}

@@ -2,6 +2,7 @@ package platform
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,6 +35,9 @@ type API struct {
 	// Authorize adds the authorization to a request. token is that of the account's
 	// OAuth grant, "" without one. Its error says which credentials are missing.
 	Authorize func(r *http.Request, a integration.Account, token string) error
+	// TLS returns the encryption of the connections, nil for that of the system. Its
+	// error is a *connectors.OptionError. See [ClientTLS].
+	TLS func(s connectors.Settings) (*tls.Config, error)
 	// Header is sent with each request.
 	Header http.Header
 	// Refusal returns why a successful response says that the request failed, nil if it
@@ -150,9 +154,13 @@ func (api API) open(ctx context.Context, a integration.Account, refused string) 
 	if err != nil {
 		return nil, "", connectors.Fatal(err)
 	}
+	encryption, err := api.tlsOf(a)
+	if err != nil {
+		return nil, "", err
+	}
 	used := token
 	client, err = restapi.New(base, a.Dial, restapi.Options{
-		Platform: api.Name, Header: api.Header, Wait: a.Wait, RateLimited: api.RateLimited, ErrorMessage: errorMessage, SameHost: true, MaxBytes: MaxBytes,
+		Platform: api.Name, Header: api.Header, Wait: a.Wait, RateLimited: api.RateLimited, ErrorMessage: errorMessage, SameHost: true, MaxBytes: MaxBytes, TLS: encryption,
 		Advice: api.Advice,
 		Authorize: func(r *http.Request, refused bool) (bool, error) {
 			if refused {

@@ -2,6 +2,7 @@ package prometheus
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -24,6 +25,9 @@ const (
 	username      = "username"
 	password      = "password"
 	token         = "token"
+	optionCA      = "caCertificate"
+	certificate   = "clientCertificate"
+	key           = "clientKey"
 )
 
 const (
@@ -48,11 +52,21 @@ func Provider() integration.Provider {
 				Name: optionManager, Title: "Address of the Alertmanager", Help: "Needed to list and create silences. It gets the same credentials.", Type: connectors.TypeString,
 				Format: connectors.FormatURL, Destination: true, Example: "https://alertmanager.example.com", Check: platform.CheckURL("https://alertmanager.example.com"),
 			},
+			{
+				Name: optionCA, Title: "Certificate authority", Help: "In PEM, if the servers have certificates of an own authority.", Type: connectors.TypeString,
+				Multiline: true, Destination: true, Advanced: true,
+			},
 		},
 		Credentials: []connectors.Option{
 			{Name: username, Title: "User", Help: "For basic authentication.", Type: connectors.TypeString, Example: "magpie"},
 			{Name: password, Title: "Password", Help: "For basic authentication.", Type: connectors.TypeString, Sensitive: true},
 			{Name: token, Title: "Token", Help: "A bearer token, in place of a user.", Type: connectors.TypeString, Sensitive: true},
+			{Name: certificate, Title: "Client certificate", Help: "In PEM, for servers that want one.", Type: connectors.TypeString, Multiline: true, Advanced: true},
+			{Name: key, Title: "Client key", Help: "The private key of the client certificate, in PEM.", Type: connectors.TypeString, Sensitive: true, Multiline: true, Advanced: true},
+		},
+		CheckSettings: func(s connectors.Settings) error {
+			_, err := encryption()(s)
+			return err
 		},
 		Check: func(ctx context.Context, a integration.Account) error {
 			return server().Do(ctx, a, platform.Request{Path: "api/v1/status/buildinfo"}, nil)
@@ -70,7 +84,7 @@ func Provider() integration.Provider {
 }
 
 func api(base func(integration.Account, map[string]string) (string, error), advice string) platform.API {
-	return platform.API{Name: title, Base: base, Advice: advice, Authorize: func(r *http.Request, a integration.Account, _ string) error {
+	return platform.API{Name: title, Base: base, Advice: advice, TLS: encryption(), Authorize: func(r *http.Request, a integration.Account, _ string) error {
 		switch {
 		case a.Credentials[token] != "":
 			r.Header.Set("Authorization", "Bearer "+a.Credentials[token])
@@ -79,6 +93,10 @@ func api(base func(integration.Account, map[string]string) (string, error), advi
 		}
 		return nil
 	}}
+}
+
+func encryption() func(s connectors.Settings) (*tls.Config, error) {
+	return platform.ClientTLS(optionCA, certificate, key)
 }
 
 func server() platform.API { return api(platform.URL(optionURL, ""), "config."+optionURL) }
