@@ -205,3 +205,18 @@ func TestIncompleteProvidersAreRefused(t *testing.T) {
 		t.Error("two providers have one name")
 	}
 }
+
+func FuzzResult(f *testing.F) {
+	f.Add(`{"a": ["b", {"c": "` + strings.Repeat("d", 20_000) + `"}]}`)
+	f.Add(`[` + strings.Repeat(`["https://x.example/`+strings.Repeat("y", 600)+`"],`, 50) + `1]`)
+	f.Add(strings.Repeat(`{"a":`, 40) + `1e999` + strings.Repeat(`}`, 40))
+	f.Fuzz(func(t *testing.T, text string) {
+		if !json.Valid([]byte(text)) {
+			return
+		}
+		result, err := integration.Result(json.RawMessage(text), "a result")
+		if err != nil || utf8.RuneCountInString(result.Text) > integration.MaxResult || len(text) < integration.MaxResult/6 && !json.Valid([]byte(result.Text)) {
+			t.Errorf("%d characters, %v: %.300s", utf8.RuneCountInString(result.Text), err, result.Text)
+		}
+	})
+}

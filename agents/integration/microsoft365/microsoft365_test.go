@@ -27,6 +27,8 @@ type tenant struct {
 	sent  []letter
 	posts []string
 	pages []string
+	// events are the transactions of the events that were made.
+	events map[string]bool
 }
 
 func (s *tenant) serve(stub *integrationtest.Stub) {
@@ -96,6 +98,7 @@ func (s *tenant) serve(stub *integrationtest.Stub) {
 		if !c.Decode(&in) || in.Start.TimeZone != "UTC" || in.TransactionID == "" {
 			return c.Invalid()
 		}
+		s.events[in.TransactionID] = true // another with it is the same
 		return integrationtest.Answer{Status: http.StatusCreated, Body: object{"id": "e2", "subject": in.Subject, "webLink": "https://outlook.example/e2"}}
 	})
 	stub.Handle("GET /v1.0/me/joinedTeams", func(*integrationtest.Call) integrationtest.Answer {
@@ -176,6 +179,7 @@ func setup(t *testing.T, s *tenant) integrationtest.Setup {
 			return object{"error": object{"code": "X", "message": text, "innerError": object{}}}
 		},
 	}
+	s.events = map[string]bool{}
 	s.serve(stub)
 	const mail = `{"to": ["grace@example.com", "Bob <bob@example.com>"], "cc": ["eve@example.com"], "subject": "The report", "text": "It is\nready."}`
 	return integrationtest.Setup{
@@ -217,6 +221,12 @@ func TestWhatIsSentHasTheMark(t *testing.T) {
 	f.Call(t, "sharepoint_create_page", `{"site_id": "acme,1,2", "title": "Minutes", "text": "One <b>\ntwo\n\nthree"}`)
 	if want := "<p>One &lt;b&gt;<br>two</p><p>three</p>"; len(s.pages) != 1 || s.pages[0] != want {
 		t.Errorf("the pages are %q", s.pages)
+	}
+	for range 2 {
+		f.Call(t, "calendar_create_event", `{"subject": "Planning", "start": "2026-12-01T09:00:00Z", "end": "2026-12-01T10:00:00Z"}`)
+	}
+	if len(s.events) != 1 || !s.events[integrationtest.CallKey] {
+		t.Errorf("the events are %v", s.events)
 	}
 	if text := f.Fails(t, "outlook_send", `{"to": ["nobody"], "subject": "a", "text": "b"}`); !strings.Contains(text, "to: must be mail addresses") {
 		t.Errorf("a wrong address: %s", text)

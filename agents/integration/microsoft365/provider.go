@@ -22,6 +22,8 @@ func Provider() integration.Provider {
 	tool := func(name, title, description string, risk policy.Risk, scopes ...string) integration.Tool {
 		return integration.Tool{Name: name, Title: title, Description: description, Risk: risk, Scopes: scopes}
 	}
+	createEventTool := tool("calendar_create_event", "Create an event", "Creates an event in the person's calendar and invites the attendees.", policy.Send, "Calendars.ReadWrite")
+	createEventTool.Idempotent = true // an event has the transaction id of its call
 	return integration.Provider{
 		Name: "microsoft_365", Title: title, Summary: "Reads and sends mail, makes appointments, posts in Teams, finds files and creates pages.", Group: integration.Productivity,
 		Config:      []connectors.Option{platform.AddressOption(optionAPI, "https://graph.microsoft.com")},
@@ -36,7 +38,7 @@ func Provider() integration.Provider {
 			integration.Define(tool("outlook_create_draft", "Draft a mail", "Creates a draft, which a person sends or not.", policy.Write, "Mail.ReadWrite"), showMail("Create a draft"), createDraft),
 			integration.Define(tool("outlook_send", "Send a mail", "Sends a mail in the name of the person.", policy.Send, "Mail.Send"), showMail("Send a mail"), sendMail),
 			integration.Define(tool("calendar_list_events", "Show appointments", "Lists the events of the person's calendar in a range of time.", policy.Read, "Calendars.Read"), nil, listEvents),
-			integration.Define(tool("calendar_create_event", "Create an event", "Creates an event in the person's calendar and invites the attendees.", policy.Send, "Calendars.ReadWrite"), showEvent, createEvent),
+			integration.Define(createEventTool, showEvent, createEvent),
 			integration.Define(tool("teams_list", "List teams", "Lists the teams of the person.", policy.Read, "Team.ReadBasic.All"), nil, listTeams),
 			integration.Define(tool("teams_list_channels", "List channels", "Lists the channels of a team.", policy.Read, "Channel.ReadBasic.All"), nil, listChannels),
 			integration.Define(tool("teams_post", "Post in Teams", "Posts a message to a channel of a team.", policy.Send, "ChannelMessage.Send"), func(in postInput) loop.Preview {

@@ -11,6 +11,7 @@ import (
 	"github.com/magpie-search/magpie/agents/loop"
 	"github.com/magpie-search/magpie/agents/policy"
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 const (
@@ -28,8 +29,8 @@ func Provider() integration.Provider {
 	acknowledgeTool := tool("acknowledge", "Acknowledge an incident", "Acknowledges an incident, which stops its escalation.", policy.Write)
 	resolveTool := tool("resolve", "Resolve an incident", "Resolves an incident.", policy.Write)
 	triggerTool := tool("trigger", "Trigger an incident", "Opens an incident for a service. The people on call are notified at once.", policy.Send)
-	// A state is set again without effect.
-	acknowledgeTool.Idempotent, resolveTool.Idempotent = true, true
+	// A state is set again without effect, and an incident has the key of its call.
+	acknowledgeTool.Idempotent, resolveTool.Idempotent, triggerTool.Idempotent = true, true, true
 	return integration.Provider{
 		Name: "pagerduty", Title: title, Summary: "Shows who is on call and the incidents, and acknowledges, resolves and triggers them.", Group: integration.OnCall,
 		Config: []connectors.Option{
@@ -230,17 +231,29 @@ type triggerInput struct {
 }
 
 // trigger opens an incident whose key is that of the call: PagerDuty refuses a second
-// open incident with it.
+// open incident with it, and the first one is returned.
 func trigger(ctx context.Context, a integration.Account, in triggerInput) (loop.Result, error) {
 	made := map[string]any{
 		"type": "incident", "title": in.Title, "service": map[string]any{"id": in.Service, "type": "service_reference"},
 		"body": map[string]any{"type": "incident_body", "details": integration.Marked(ctx, in.Details)},
 	}
-	if key := loop.CallInfoFrom(ctx).Key; key != "" {
+	key := loop.CallInfoFrom(ctx).Key
+	if key != "" {
 		made["incident_key"] = key
 	}
 	if in.Urgency != "" {
 		made["urgency"] = in.Urgency
 	}
-	return change(ctx, a, platform.Request{Method: http.MethodPost, Path: "incidents", Body: map[string]any{"incident": made}}, "An incident was triggered")
+	result, err := change(ctx, a, platform.Request{Method: http.MethodPost, Path: "incidents", Body: map[string]any{"incident": made}}, "An incident was triggered")
+	if err == nil || key == "" || apierr.From(err).Code != apierr.InvalidRequest {
+		return result, err
+	}
+	var earlier struct {
+		Incidents []incident `json:"incidents"`
+	}
+	failure := api(a).Do(ctx, a, platform.Request{Path: "incidents", Query: url.Values{"incident_key": {key}}}, &earlier)
+	if failure != nil || len(earlier.Incidents) == 0 {
+		return loop.Result{}, err
+	}
+	return integration.Result(earlier.Incidents[0], "An incident was triggered")
 }
