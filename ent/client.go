@@ -23,6 +23,8 @@ import (
 	"github.com/magpie-search/magpie/ent/apikey"
 	"github.com/magpie-search/magpie/ent/approval"
 	"github.com/magpie-search/magpie/ent/auditentry"
+	"github.com/magpie-search/magpie/ent/automation"
+	"github.com/magpie-search/magpie/ent/automationrun"
 	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/conversation"
@@ -68,6 +70,10 @@ type Client struct {
 	Approval *ApprovalClient
 	// AuditEntry is the client for interacting with the AuditEntry builders.
 	AuditEntry *AuditEntryClient
+	// Automation is the client for interacting with the Automation builders.
+	Automation *AutomationClient
+	// AutomationRun is the client for interacting with the AutomationRun builders.
+	AutomationRun *AutomationRunClient
 	// Collection is the client for interacting with the Collection builders.
 	Collection *CollectionClient
 	// Connector is the client for interacting with the Connector builders.
@@ -130,6 +136,8 @@ func (c *Client) init() {
 	c.AgentTemplate = NewAgentTemplateClient(c.config)
 	c.Approval = NewApprovalClient(c.config)
 	c.AuditEntry = NewAuditEntryClient(c.config)
+	c.Automation = NewAutomationClient(c.config)
+	c.AutomationRun = NewAutomationRunClient(c.config)
 	c.Collection = NewCollectionClient(c.config)
 	c.Connector = NewConnectorClient(c.config)
 	c.Conversation = NewConversationClient(c.config)
@@ -251,6 +259,8 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		AgentTemplate:      NewAgentTemplateClient(cfg),
 		Approval:           NewApprovalClient(cfg),
 		AuditEntry:         NewAuditEntryClient(cfg),
+		Automation:         NewAutomationClient(cfg),
+		AutomationRun:      NewAutomationRunClient(cfg),
 		Collection:         NewCollectionClient(cfg),
 		Connector:          NewConnectorClient(cfg),
 		Conversation:       NewConversationClient(cfg),
@@ -299,6 +309,8 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		AgentTemplate:      NewAgentTemplateClient(cfg),
 		Approval:           NewApprovalClient(cfg),
 		AuditEntry:         NewAuditEntryClient(cfg),
+		Automation:         NewAutomationClient(cfg),
+		AutomationRun:      NewAutomationRunClient(cfg),
 		Collection:         NewCollectionClient(cfg),
 		Connector:          NewConnectorClient(cfg),
 		Conversation:       NewConversationClient(cfg),
@@ -351,11 +363,11 @@ func (c *Client) Close() error {
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
 		c.APIKey, c.Agent, c.AgentMemory, c.AgentRun, c.AgentTemplate, c.Approval,
-		c.AuditEntry, c.Collection, c.Connector, c.Conversation, c.Document,
-		c.Feedback, c.InboundEvent, c.InboundIntegration, c.IntegrationTool,
-		c.Invitation, c.Membership, c.Message, c.OAuthGrant, c.PlanItem, c.Session,
-		c.SourceFile, c.SyncItem, c.SyncJob, c.ToolConnection, c.ToolGrant,
-		c.ToolIntegration, c.User, c.Workspace,
+		c.AuditEntry, c.Automation, c.AutomationRun, c.Collection, c.Connector,
+		c.Conversation, c.Document, c.Feedback, c.InboundEvent, c.InboundIntegration,
+		c.IntegrationTool, c.Invitation, c.Membership, c.Message, c.OAuthGrant,
+		c.PlanItem, c.Session, c.SourceFile, c.SyncItem, c.SyncJob, c.ToolConnection,
+		c.ToolGrant, c.ToolIntegration, c.User, c.Workspace,
 	} {
 		n.Use(hooks...)
 	}
@@ -366,11 +378,11 @@ func (c *Client) Use(hooks ...Hook) {
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
 		c.APIKey, c.Agent, c.AgentMemory, c.AgentRun, c.AgentTemplate, c.Approval,
-		c.AuditEntry, c.Collection, c.Connector, c.Conversation, c.Document,
-		c.Feedback, c.InboundEvent, c.InboundIntegration, c.IntegrationTool,
-		c.Invitation, c.Membership, c.Message, c.OAuthGrant, c.PlanItem, c.Session,
-		c.SourceFile, c.SyncItem, c.SyncJob, c.ToolConnection, c.ToolGrant,
-		c.ToolIntegration, c.User, c.Workspace,
+		c.AuditEntry, c.Automation, c.AutomationRun, c.Collection, c.Connector,
+		c.Conversation, c.Document, c.Feedback, c.InboundEvent, c.InboundIntegration,
+		c.IntegrationTool, c.Invitation, c.Membership, c.Message, c.OAuthGrant,
+		c.PlanItem, c.Session, c.SourceFile, c.SyncItem, c.SyncJob, c.ToolConnection,
+		c.ToolGrant, c.ToolIntegration, c.User, c.Workspace,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -393,6 +405,10 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Approval.mutate(ctx, m)
 	case *AuditEntryMutation:
 		return c.AuditEntry.mutate(ctx, m)
+	case *AutomationMutation:
+		return c.Automation.mutate(ctx, m)
+	case *AutomationRunMutation:
+		return c.AutomationRun.mutate(ctx, m)
 	case *CollectionMutation:
 		return c.Collection.mutate(ctx, m)
 	case *ConnectorMutation:
@@ -1457,6 +1473,274 @@ func (c *AuditEntryClient) mutate(ctx context.Context, m *AuditEntryMutation) (V
 		return (&AuditEntryDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown AuditEntry mutation op: %q", m.Op())
+	}
+}
+
+// AutomationClient is a client for the Automation schema.
+type AutomationClient struct {
+	config
+}
+
+// NewAutomationClient returns a client for the Automation from the given config.
+func NewAutomationClient(c config) *AutomationClient {
+	return &AutomationClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `automation.Hooks(f(g(h())))`.
+func (c *AutomationClient) Use(hooks ...Hook) {
+	c.hooks.Automation = append(c.hooks.Automation, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `automation.Intercept(f(g(h())))`.
+func (c *AutomationClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Automation = append(c.inters.Automation, interceptors...)
+}
+
+// Create returns a builder for creating a Automation entity.
+func (c *AutomationClient) Create() *AutomationCreate {
+	mutation := newAutomationMutation(c.config, OpCreate)
+	return &AutomationCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Automation entities.
+func (c *AutomationClient) CreateBulk(builders ...*AutomationCreate) *AutomationCreateBulk {
+	return &AutomationCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *AutomationClient) MapCreateBulk(slice any, setFunc func(*AutomationCreate, int)) *AutomationCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &AutomationCreateBulk{err: fmt.Errorf("calling to AutomationClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*AutomationCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &AutomationCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Automation.
+func (c *AutomationClient) Update() *AutomationUpdate {
+	mutation := newAutomationMutation(c.config, OpUpdate)
+	return &AutomationUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *AutomationClient) UpdateOne(_m *Automation) *AutomationUpdateOne {
+	mutation := newAutomationMutation(c.config, OpUpdateOne, withAutomation(_m))
+	return &AutomationUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *AutomationClient) UpdateOneID(id uuid.UUID) *AutomationUpdateOne {
+	mutation := newAutomationMutation(c.config, OpUpdateOne, withAutomationID(id))
+	return &AutomationUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Automation.
+func (c *AutomationClient) Delete() *AutomationDelete {
+	mutation := newAutomationMutation(c.config, OpDelete)
+	return &AutomationDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *AutomationClient) DeleteOne(_m *Automation) *AutomationDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *AutomationClient) DeleteOneID(id uuid.UUID) *AutomationDeleteOne {
+	builder := c.Delete().Where(automation.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &AutomationDeleteOne{builder}
+}
+
+// Query returns a query builder for Automation.
+func (c *AutomationClient) Query() *AutomationQuery {
+	return &AutomationQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeAutomation},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Automation entity by its id.
+func (c *AutomationClient) Get(ctx context.Context, id uuid.UUID) (*Automation, error) {
+	return c.Query().Where(automation.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *AutomationClient) GetX(ctx context.Context, id uuid.UUID) *Automation {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *AutomationClient) Hooks() []Hook {
+	hooks := c.hooks.Automation
+	return append(hooks[:len(hooks):len(hooks)], automation.Hooks[:]...)
+}
+
+// Interceptors returns the client interceptors.
+func (c *AutomationClient) Interceptors() []Interceptor {
+	return c.inters.Automation
+}
+
+func (c *AutomationClient) mutate(ctx context.Context, m *AutomationMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&AutomationCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&AutomationUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&AutomationUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&AutomationDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Automation mutation op: %q", m.Op())
+	}
+}
+
+// AutomationRunClient is a client for the AutomationRun schema.
+type AutomationRunClient struct {
+	config
+}
+
+// NewAutomationRunClient returns a client for the AutomationRun from the given config.
+func NewAutomationRunClient(c config) *AutomationRunClient {
+	return &AutomationRunClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `automationrun.Hooks(f(g(h())))`.
+func (c *AutomationRunClient) Use(hooks ...Hook) {
+	c.hooks.AutomationRun = append(c.hooks.AutomationRun, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `automationrun.Intercept(f(g(h())))`.
+func (c *AutomationRunClient) Intercept(interceptors ...Interceptor) {
+	c.inters.AutomationRun = append(c.inters.AutomationRun, interceptors...)
+}
+
+// Create returns a builder for creating a AutomationRun entity.
+func (c *AutomationRunClient) Create() *AutomationRunCreate {
+	mutation := newAutomationRunMutation(c.config, OpCreate)
+	return &AutomationRunCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of AutomationRun entities.
+func (c *AutomationRunClient) CreateBulk(builders ...*AutomationRunCreate) *AutomationRunCreateBulk {
+	return &AutomationRunCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *AutomationRunClient) MapCreateBulk(slice any, setFunc func(*AutomationRunCreate, int)) *AutomationRunCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &AutomationRunCreateBulk{err: fmt.Errorf("calling to AutomationRunClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*AutomationRunCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &AutomationRunCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for AutomationRun.
+func (c *AutomationRunClient) Update() *AutomationRunUpdate {
+	mutation := newAutomationRunMutation(c.config, OpUpdate)
+	return &AutomationRunUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *AutomationRunClient) UpdateOne(_m *AutomationRun) *AutomationRunUpdateOne {
+	mutation := newAutomationRunMutation(c.config, OpUpdateOne, withAutomationRun(_m))
+	return &AutomationRunUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *AutomationRunClient) UpdateOneID(id uuid.UUID) *AutomationRunUpdateOne {
+	mutation := newAutomationRunMutation(c.config, OpUpdateOne, withAutomationRunID(id))
+	return &AutomationRunUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for AutomationRun.
+func (c *AutomationRunClient) Delete() *AutomationRunDelete {
+	mutation := newAutomationRunMutation(c.config, OpDelete)
+	return &AutomationRunDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *AutomationRunClient) DeleteOne(_m *AutomationRun) *AutomationRunDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *AutomationRunClient) DeleteOneID(id uuid.UUID) *AutomationRunDeleteOne {
+	builder := c.Delete().Where(automationrun.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &AutomationRunDeleteOne{builder}
+}
+
+// Query returns a query builder for AutomationRun.
+func (c *AutomationRunClient) Query() *AutomationRunQuery {
+	return &AutomationRunQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeAutomationRun},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a AutomationRun entity by its id.
+func (c *AutomationRunClient) Get(ctx context.Context, id uuid.UUID) (*AutomationRun, error) {
+	return c.Query().Where(automationrun.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *AutomationRunClient) GetX(ctx context.Context, id uuid.UUID) *AutomationRun {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *AutomationRunClient) Hooks() []Hook {
+	hooks := c.hooks.AutomationRun
+	return append(hooks[:len(hooks):len(hooks)], automationrun.Hooks[:]...)
+}
+
+// Interceptors returns the client interceptors.
+func (c *AutomationRunClient) Interceptors() []Interceptor {
+	return c.inters.AutomationRun
+}
+
+func (c *AutomationRunClient) mutate(ctx context.Context, m *AutomationRunMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&AutomationRunCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&AutomationRunUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&AutomationRunUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&AutomationRunDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown AutomationRun mutation op: %q", m.Op())
 	}
 }
 
@@ -4908,17 +5192,18 @@ func (c *WorkspaceClient) mutate(ctx context.Context, m *WorkspaceMutation) (Val
 type (
 	hooks struct {
 		APIKey, Agent, AgentMemory, AgentRun, AgentTemplate, Approval, AuditEntry,
-		Collection, Connector, Conversation, Document, Feedback, InboundEvent,
-		InboundIntegration, IntegrationTool, Invitation, Membership, Message,
-		OAuthGrant, PlanItem, Session, SourceFile, SyncItem, SyncJob, ToolConnection,
-		ToolGrant, ToolIntegration, User, Workspace []ent.Hook
+		Automation, AutomationRun, Collection, Connector, Conversation, Document,
+		Feedback, InboundEvent, InboundIntegration, IntegrationTool, Invitation,
+		Membership, Message, OAuthGrant, PlanItem, Session, SourceFile, SyncItem,
+		SyncJob, ToolConnection, ToolGrant, ToolIntegration, User, Workspace []ent.Hook
 	}
 	inters struct {
 		APIKey, Agent, AgentMemory, AgentRun, AgentTemplate, Approval, AuditEntry,
-		Collection, Connector, Conversation, Document, Feedback, InboundEvent,
-		InboundIntegration, IntegrationTool, Invitation, Membership, Message,
-		OAuthGrant, PlanItem, Session, SourceFile, SyncItem, SyncJob, ToolConnection,
-		ToolGrant, ToolIntegration, User, Workspace []ent.Interceptor
+		Automation, AutomationRun, Collection, Connector, Conversation, Document,
+		Feedback, InboundEvent, InboundIntegration, IntegrationTool, Invitation,
+		Membership, Message, OAuthGrant, PlanItem, Session, SourceFile, SyncItem,
+		SyncJob, ToolConnection, ToolGrant, ToolIntegration, User,
+		Workspace []ent.Interceptor
 	}
 )
 

@@ -19,6 +19,8 @@ import (
 	"github.com/magpie-search/magpie/ent/apikey"
 	"github.com/magpie-search/magpie/ent/approval"
 	"github.com/magpie-search/magpie/ent/auditentry"
+	"github.com/magpie-search/magpie/ent/automation"
+	"github.com/magpie-search/magpie/ent/automationrun"
 	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/conversation"
@@ -108,6 +110,8 @@ func checkColumn(t, c string) error {
 			agenttemplate.Table:      agenttemplate.ValidColumn,
 			approval.Table:           approval.ValidColumn,
 			auditentry.Table:         auditentry.ValidColumn,
+			automation.Table:         automation.ValidColumn,
+			automationrun.Table:      automationrun.ValidColumn,
 			collection.Table:         collection.ValidColumn,
 			connector.Table:          connector.ValidColumn,
 			conversation.Table:       conversation.ValidColumn,

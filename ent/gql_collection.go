@@ -17,6 +17,8 @@ import (
 	"github.com/magpie-search/magpie/ent/apikey"
 	"github.com/magpie-search/magpie/ent/approval"
 	"github.com/magpie-search/magpie/ent/auditentry"
+	"github.com/magpie-search/magpie/ent/automation"
+	"github.com/magpie-search/magpie/ent/automationrun"
 	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/conversation"
@@ -1066,6 +1068,355 @@ func newAuditEntryPaginateArgs(rv map[string]any) *auditentryPaginateArgs {
 				}
 			}
 			args.opts = append(args.opts, WithAuditEntryOrder(orders))
+		}
+	}
+	return args
+}
+
+// CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
+func (_q *AutomationQuery) CollectFields(ctx context.Context, satisfies ...string) (*AutomationQuery, error) {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return _q, nil
+	}
+	if err := _q.collectField(ctx, false, graphql.GetOperationContext(ctx), fc.Field, nil, satisfies...); err != nil {
+		return nil, err
+	}
+	return _q, nil
+}
+
+func (_q *AutomationQuery) collectField(ctx context.Context, oneNode bool, opCtx *graphql.OperationContext, collected graphql.CollectedField, path []string, satisfies ...string) error {
+	path = append([]string(nil), path...)
+	var (
+		unknownSeen    bool
+		fieldSeen      = make(map[string]struct{}, len(automation.Columns))
+		selectedFields = []string{automation.FieldID}
+	)
+	for _, field := range graphql.CollectFields(opCtx, collected.Selections, satisfies) {
+		switch field.Name {
+		case "createdAt":
+			if _, ok := fieldSeen[automation.FieldCreatedAt]; !ok {
+				selectedFields = append(selectedFields, automation.FieldCreatedAt)
+				fieldSeen[automation.FieldCreatedAt] = struct{}{}
+			}
+		case "updatedAt":
+			if _, ok := fieldSeen[automation.FieldUpdatedAt]; !ok {
+				selectedFields = append(selectedFields, automation.FieldUpdatedAt)
+				fieldSeen[automation.FieldUpdatedAt] = struct{}{}
+			}
+		case "name":
+			if _, ok := fieldSeen[automation.FieldName]; !ok {
+				selectedFields = append(selectedFields, automation.FieldName)
+				fieldSeen[automation.FieldName] = struct{}{}
+			}
+		case "description":
+			if _, ok := fieldSeen[automation.FieldDescription]; !ok {
+				selectedFields = append(selectedFields, automation.FieldDescription)
+				fieldSeen[automation.FieldDescription] = struct{}{}
+			}
+		case "enabled":
+			if _, ok := fieldSeen[automation.FieldEnabled]; !ok {
+				selectedFields = append(selectedFields, automation.FieldEnabled)
+				fieldSeen[automation.FieldEnabled] = struct{}{}
+			}
+		case "agentID":
+			if _, ok := fieldSeen[automation.FieldAgentID]; !ok {
+				selectedFields = append(selectedFields, automation.FieldAgentID)
+				fieldSeen[automation.FieldAgentID] = struct{}{}
+			}
+		case "ownerID":
+			if _, ok := fieldSeen[automation.FieldOwnerID]; !ok {
+				selectedFields = append(selectedFields, automation.FieldOwnerID)
+				fieldSeen[automation.FieldOwnerID] = struct{}{}
+			}
+		case "runAs":
+			if _, ok := fieldSeen[automation.FieldRunAs]; !ok {
+				selectedFields = append(selectedFields, automation.FieldRunAs)
+				fieldSeen[automation.FieldRunAs] = struct{}{}
+			}
+		case "instructions":
+			if _, ok := fieldSeen[automation.FieldInstructions]; !ok {
+				selectedFields = append(selectedFields, automation.FieldInstructions)
+				fieldSeen[automation.FieldInstructions] = struct{}{}
+			}
+		case "kind":
+			if _, ok := fieldSeen[automation.FieldKind]; !ok {
+				selectedFields = append(selectedFields, automation.FieldKind)
+				fieldSeen[automation.FieldKind] = struct{}{}
+			}
+		case "trigger":
+			if _, ok := fieldSeen[automation.FieldTrigger]; !ok {
+				selectedFields = append(selectedFields, automation.FieldTrigger)
+				fieldSeen[automation.FieldTrigger] = struct{}{}
+			}
+		case "conditions":
+			if _, ok := fieldSeen[automation.FieldConditions]; !ok {
+				selectedFields = append(selectedFields, automation.FieldConditions)
+				fieldSeen[automation.FieldConditions] = struct{}{}
+			}
+		case "approval":
+			if _, ok := fieldSeen[automation.FieldApproval]; !ok {
+				selectedFields = append(selectedFields, automation.FieldApproval)
+				fieldSeen[automation.FieldApproval] = struct{}{}
+			}
+		case "delivery":
+			if _, ok := fieldSeen[automation.FieldDelivery]; !ok {
+				selectedFields = append(selectedFields, automation.FieldDelivery)
+				fieldSeen[automation.FieldDelivery] = struct{}{}
+			}
+		case "limits":
+			if _, ok := fieldSeen[automation.FieldLimits]; !ok {
+				selectedFields = append(selectedFields, automation.FieldLimits)
+				fieldSeen[automation.FieldLimits] = struct{}{}
+			}
+		case "dedupeKey":
+			if _, ok := fieldSeen[automation.FieldDedupeKey]; !ok {
+				selectedFields = append(selectedFields, automation.FieldDedupeKey)
+				fieldSeen[automation.FieldDedupeKey] = struct{}{}
+			}
+		case "failureCount":
+			if _, ok := fieldSeen[automation.FieldFailureCount]; !ok {
+				selectedFields = append(selectedFields, automation.FieldFailureCount)
+				fieldSeen[automation.FieldFailureCount] = struct{}{}
+			}
+		case "disabledReason":
+			if _, ok := fieldSeen[automation.FieldDisabledReason]; !ok {
+				selectedFields = append(selectedFields, automation.FieldDisabledReason)
+				fieldSeen[automation.FieldDisabledReason] = struct{}{}
+			}
+		case "nextRunAt":
+			if _, ok := fieldSeen[automation.FieldNextRunAt]; !ok {
+				selectedFields = append(selectedFields, automation.FieldNextRunAt)
+				fieldSeen[automation.FieldNextRunAt] = struct{}{}
+			}
+		case "lastRunAt":
+			if _, ok := fieldSeen[automation.FieldLastRunAt]; !ok {
+				selectedFields = append(selectedFields, automation.FieldLastRunAt)
+				fieldSeen[automation.FieldLastRunAt] = struct{}{}
+			}
+		case "id":
+		case "__typename":
+		default:
+			unknownSeen = true
+		}
+	}
+	if !unknownSeen {
+		_q.Select(selectedFields...)
+	}
+	return nil
+}
+
+type automationPaginateArgs struct {
+	first, last   *int
+	after, before *Cursor
+	opts          []AutomationPaginateOption
+}
+
+func newAutomationPaginateArgs(rv map[string]any) *automationPaginateArgs {
+	args := &automationPaginateArgs{}
+	if rv == nil {
+		return args
+	}
+	if v := rv[firstField]; v != nil {
+		args.first = v.(*int)
+	}
+	if v := rv[lastField]; v != nil {
+		args.last = v.(*int)
+	}
+	if v := rv[afterField]; v != nil {
+		args.after = v.(*Cursor)
+	}
+	if v := rv[beforeField]; v != nil {
+		args.before = v.(*Cursor)
+	}
+	if v, ok := rv[orderByField]; ok {
+		switch v := v.(type) {
+		case []*AutomationOrder:
+			args.opts = append(args.opts, WithAutomationOrder(v))
+		case []any:
+			var orders []*AutomationOrder
+			for i := range v {
+				mv, ok := v[i].(map[string]any)
+				if !ok {
+					continue
+				}
+				var (
+					err1, err2 error
+					order      = &AutomationOrder{Field: &AutomationOrderField{}, Direction: entgql.OrderDirectionAsc}
+				)
+				if d, ok := mv[directionField]; ok {
+					err1 = order.Direction.UnmarshalGQL(d)
+				}
+				if f, ok := mv[fieldField]; ok {
+					err2 = order.Field.UnmarshalGQL(f)
+				}
+				if err1 == nil && err2 == nil {
+					orders = append(orders, order)
+				}
+			}
+			args.opts = append(args.opts, WithAutomationOrder(orders))
+		}
+	}
+	return args
+}
+
+// CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
+func (_q *AutomationRunQuery) CollectFields(ctx context.Context, satisfies ...string) (*AutomationRunQuery, error) {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return _q, nil
+	}
+	if err := _q.collectField(ctx, false, graphql.GetOperationContext(ctx), fc.Field, nil, satisfies...); err != nil {
+		return nil, err
+	}
+	return _q, nil
+}
+
+func (_q *AutomationRunQuery) collectField(ctx context.Context, oneNode bool, opCtx *graphql.OperationContext, collected graphql.CollectedField, path []string, satisfies ...string) error {
+	path = append([]string(nil), path...)
+	var (
+		unknownSeen    bool
+		fieldSeen      = make(map[string]struct{}, len(automationrun.Columns))
+		selectedFields = []string{automationrun.FieldID}
+	)
+	for _, field := range graphql.CollectFields(opCtx, collected.Selections, satisfies) {
+		switch field.Name {
+		case "createdAt":
+			if _, ok := fieldSeen[automationrun.FieldCreatedAt]; !ok {
+				selectedFields = append(selectedFields, automationrun.FieldCreatedAt)
+				fieldSeen[automationrun.FieldCreatedAt] = struct{}{}
+			}
+		case "updatedAt":
+			if _, ok := fieldSeen[automationrun.FieldUpdatedAt]; !ok {
+				selectedFields = append(selectedFields, automationrun.FieldUpdatedAt)
+				fieldSeen[automationrun.FieldUpdatedAt] = struct{}{}
+			}
+		case "automationID":
+			if _, ok := fieldSeen[automationrun.FieldAutomationID]; !ok {
+				selectedFields = append(selectedFields, automationrun.FieldAutomationID)
+				fieldSeen[automationrun.FieldAutomationID] = struct{}{}
+			}
+		case "eventID":
+			if _, ok := fieldSeen[automationrun.FieldEventID]; !ok {
+				selectedFields = append(selectedFields, automationrun.FieldEventID)
+				fieldSeen[automationrun.FieldEventID] = struct{}{}
+			}
+		case "title":
+			if _, ok := fieldSeen[automationrun.FieldTitle]; !ok {
+				selectedFields = append(selectedFields, automationrun.FieldTitle)
+				fieldSeen[automationrun.FieldTitle] = struct{}{}
+			}
+		case "agentRunID":
+			if _, ok := fieldSeen[automationrun.FieldAgentRunID]; !ok {
+				selectedFields = append(selectedFields, automationrun.FieldAgentRunID)
+				fieldSeen[automationrun.FieldAgentRunID] = struct{}{}
+			}
+		case "status":
+			if _, ok := fieldSeen[automationrun.FieldStatus]; !ok {
+				selectedFields = append(selectedFields, automationrun.FieldStatus)
+				fieldSeen[automationrun.FieldStatus] = struct{}{}
+			}
+		case "reason":
+			if _, ok := fieldSeen[automationrun.FieldReason]; !ok {
+				selectedFields = append(selectedFields, automationrun.FieldReason)
+				fieldSeen[automationrun.FieldReason] = struct{}{}
+			}
+		case "errorClass":
+			if _, ok := fieldSeen[automationrun.FieldErrorClass]; !ok {
+				selectedFields = append(selectedFields, automationrun.FieldErrorClass)
+				fieldSeen[automationrun.FieldErrorClass] = struct{}{}
+			}
+		case "tokens":
+			if _, ok := fieldSeen[automationrun.FieldTokens]; !ok {
+				selectedFields = append(selectedFields, automationrun.FieldTokens)
+				fieldSeen[automationrun.FieldTokens] = struct{}{}
+			}
+		case "replayOf":
+			if _, ok := fieldSeen[automationrun.FieldReplayOf]; !ok {
+				selectedFields = append(selectedFields, automationrun.FieldReplayOf)
+				fieldSeen[automationrun.FieldReplayOf] = struct{}{}
+			}
+		case "retries":
+			if _, ok := fieldSeen[automationrun.FieldRetries]; !ok {
+				selectedFields = append(selectedFields, automationrun.FieldRetries)
+				fieldSeen[automationrun.FieldRetries] = struct{}{}
+			}
+		case "startedAt":
+			if _, ok := fieldSeen[automationrun.FieldStartedAt]; !ok {
+				selectedFields = append(selectedFields, automationrun.FieldStartedAt)
+				fieldSeen[automationrun.FieldStartedAt] = struct{}{}
+			}
+		case "waitingSince":
+			if _, ok := fieldSeen[automationrun.FieldWaitingSince]; !ok {
+				selectedFields = append(selectedFields, automationrun.FieldWaitingSince)
+				fieldSeen[automationrun.FieldWaitingSince] = struct{}{}
+			}
+		case "finishedAt":
+			if _, ok := fieldSeen[automationrun.FieldFinishedAt]; !ok {
+				selectedFields = append(selectedFields, automationrun.FieldFinishedAt)
+				fieldSeen[automationrun.FieldFinishedAt] = struct{}{}
+			}
+		case "id":
+		case "__typename":
+		default:
+			unknownSeen = true
+		}
+	}
+	if !unknownSeen {
+		_q.Select(selectedFields...)
+	}
+	return nil
+}
+
+type automationrunPaginateArgs struct {
+	first, last   *int
+	after, before *Cursor
+	opts          []AutomationRunPaginateOption
+}
+
+func newAutomationRunPaginateArgs(rv map[string]any) *automationrunPaginateArgs {
+	args := &automationrunPaginateArgs{}
+	if rv == nil {
+		return args
+	}
+	if v := rv[firstField]; v != nil {
+		args.first = v.(*int)
+	}
+	if v := rv[lastField]; v != nil {
+		args.last = v.(*int)
+	}
+	if v := rv[afterField]; v != nil {
+		args.after = v.(*Cursor)
+	}
+	if v := rv[beforeField]; v != nil {
+		args.before = v.(*Cursor)
+	}
+	if v, ok := rv[orderByField]; ok {
+		switch v := v.(type) {
+		case []*AutomationRunOrder:
+			args.opts = append(args.opts, WithAutomationRunOrder(v))
+		case []any:
+			var orders []*AutomationRunOrder
+			for i := range v {
+				mv, ok := v[i].(map[string]any)
+				if !ok {
+					continue
+				}
+				var (
+					err1, err2 error
+					order      = &AutomationRunOrder{Field: &AutomationRunOrderField{}, Direction: entgql.OrderDirectionAsc}
+				)
+				if d, ok := mv[directionField]; ok {
+					err1 = order.Direction.UnmarshalGQL(d)
+				}
+				if f, ok := mv[fieldField]; ok {
+					err2 = order.Field.UnmarshalGQL(f)
+				}
+				if err1 == nil && err2 == nil {
+					orders = append(orders, order)
+				}
+			}
+			args.opts = append(args.opts, WithAutomationRunOrder(orders))
 		}
 	}
 	return args

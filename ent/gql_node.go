@@ -16,6 +16,8 @@ import (
 	"github.com/magpie-search/magpie/ent/apikey"
 	"github.com/magpie-search/magpie/ent/approval"
 	"github.com/magpie-search/magpie/ent/auditentry"
+	"github.com/magpie-search/magpie/ent/automation"
+	"github.com/magpie-search/magpie/ent/automationrun"
 	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/conversation"
@@ -72,6 +74,16 @@ var auditentryImplementors = []string{"AuditEntry", "Node"}
 
 // IsNode implements the Node interface check for GQLGen.
 func (*AuditEntry) IsNode() {}
+
+var automationImplementors = []string{"Automation", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*Automation) IsNode() {}
+
+var automationrunImplementors = []string{"AutomationRun", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*AutomationRun) IsNode() {}
 
 var collectionImplementors = []string{"Collection", "Node"}
 
@@ -281,6 +293,24 @@ func (c *Client) noder(ctx context.Context, table string, id uuid.UUID) (Noder, 
 			Where(auditentry.ID(id))
 		if fc := graphql.GetFieldContext(ctx); fc != nil {
 			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, auditentryImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
+	case automation.Table:
+		query := c.Automation.Query().
+			Where(automation.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, automationImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
+	case automationrun.Table:
+		query := c.AutomationRun.Query().
+			Where(automationrun.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, automationrunImplementors...); err != nil {
 				return nil, err
 			}
 		}
@@ -622,6 +652,38 @@ func (c *Client) noders(ctx context.Context, table string, ids []uuid.UUID) ([]N
 		query := c.AuditEntry.Query().
 			Where(auditentry.IDIn(ids...))
 		query, err := query.CollectFields(ctx, auditentryImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
+	case automation.Table:
+		query := c.Automation.Query().
+			Where(automation.IDIn(ids...))
+		query, err := query.CollectFields(ctx, automationImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
+	case automationrun.Table:
+		query := c.AutomationRun.Query().
+			Where(automationrun.IDIn(ids...))
+		query, err := query.CollectFields(ctx, automationrunImplementors...)
 		if err != nil {
 			return nil, err
 		}

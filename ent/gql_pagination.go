@@ -21,6 +21,8 @@ import (
 	"github.com/magpie-search/magpie/ent/apikey"
 	"github.com/magpie-search/magpie/ent/approval"
 	"github.com/magpie-search/magpie/ent/auditentry"
+	"github.com/magpie-search/magpie/ent/automation"
+	"github.com/magpie-search/magpie/ent/automationrun"
 	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/conversation"
@@ -2219,6 +2221,724 @@ func (_m *AuditEntry) ToEdge(order *AuditEntryOrder) *AuditEntryEdge {
 		order = DefaultAuditEntryOrder
 	}
 	return &AuditEntryEdge{
+		Node:   _m,
+		Cursor: order.Field.toCursor(_m),
+	}
+}
+
+// AutomationEdge is the edge representation of Automation.
+type AutomationEdge struct {
+	Node   *Automation `json:"node"`
+	Cursor Cursor      `json:"cursor"`
+}
+
+// AutomationConnection is the connection containing edges to Automation.
+type AutomationConnection struct {
+	Edges      []*AutomationEdge `json:"edges"`
+	PageInfo   PageInfo          `json:"pageInfo"`
+	TotalCount int               `json:"totalCount"`
+}
+
+func (c *AutomationConnection) build(nodes []*Automation, pager *automationPager, after *Cursor, first *int, before *Cursor, last *int) {
+	c.PageInfo.HasNextPage = before != nil
+	c.PageInfo.HasPreviousPage = after != nil
+	if first != nil && *first+1 == len(nodes) {
+		c.PageInfo.HasNextPage = true
+		nodes = nodes[:len(nodes)-1]
+	} else if last != nil && *last+1 == len(nodes) {
+		c.PageInfo.HasPreviousPage = true
+		nodes = nodes[:len(nodes)-1]
+	}
+	var nodeAt func(int) *Automation
+	if last != nil {
+		n := len(nodes) - 1
+		nodeAt = func(i int) *Automation {
+			return nodes[n-i]
+		}
+	} else {
+		nodeAt = func(i int) *Automation {
+			return nodes[i]
+		}
+	}
+	c.Edges = make([]*AutomationEdge, len(nodes))
+	for i := range nodes {
+		node := nodeAt(i)
+		c.Edges[i] = &AutomationEdge{
+			Node:   node,
+			Cursor: pager.toCursor(node),
+		}
+	}
+	if l := len(c.Edges); l > 0 {
+		c.PageInfo.StartCursor = &c.Edges[0].Cursor
+		c.PageInfo.EndCursor = &c.Edges[l-1].Cursor
+	}
+	if c.TotalCount == 0 {
+		c.TotalCount = len(nodes)
+	}
+}
+
+// AutomationPaginateOption enables pagination customization.
+type AutomationPaginateOption func(*automationPager) error
+
+// WithAutomationOrder configures pagination ordering.
+func WithAutomationOrder(order []*AutomationOrder) AutomationPaginateOption {
+	return func(pager *automationPager) error {
+		for _, o := range order {
+			if err := o.Direction.Validate(); err != nil {
+				return err
+			}
+		}
+		pager.order = append(pager.order, order...)
+		return nil
+	}
+}
+
+// WithAutomationFilter configures pagination filter.
+func WithAutomationFilter(filter func(*AutomationQuery) (*AutomationQuery, error)) AutomationPaginateOption {
+	return func(pager *automationPager) error {
+		if filter == nil {
+			return errors.New("AutomationQuery filter cannot be nil")
+		}
+		pager.filter = filter
+		return nil
+	}
+}
+
+type automationPager struct {
+	reverse bool
+	order   []*AutomationOrder
+	filter  func(*AutomationQuery) (*AutomationQuery, error)
+}
+
+func newAutomationPager(opts []AutomationPaginateOption, reverse bool) (*automationPager, error) {
+	pager := &automationPager{reverse: reverse}
+	for _, opt := range opts {
+		if err := opt(pager); err != nil {
+			return nil, err
+		}
+	}
+	for i, o := range pager.order {
+		if i > 0 && o.Field == pager.order[i-1].Field {
+			return nil, fmt.Errorf("duplicate order direction %q", o.Direction)
+		}
+	}
+	return pager, nil
+}
+
+func (p *automationPager) applyFilter(query *AutomationQuery) (*AutomationQuery, error) {
+	if p.filter != nil {
+		return p.filter(query)
+	}
+	return query, nil
+}
+
+func (p *automationPager) toCursor(_m *Automation) Cursor {
+	cs_ := make([]any, 0, len(p.order))
+	for _, o_ := range p.order {
+		cs_ = append(cs_, o_.Field.toCursor(_m).Value)
+	}
+	return Cursor{ID: _m.ID, Value: cs_}
+}
+
+func (p *automationPager) applyCursors(query *AutomationQuery, after, before *Cursor) (*AutomationQuery, error) {
+	idDirection := entgql.OrderDirectionAsc
+	if p.reverse {
+		idDirection = entgql.OrderDirectionDesc
+	}
+	fields, directions := make([]string, 0, len(p.order)), make([]OrderDirection, 0, len(p.order))
+	for _, o := range p.order {
+		fields = append(fields, o.Field.column)
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		directions = append(directions, direction)
+	}
+	predicates, err := entgql.MultiCursorsPredicate(after, before, &entgql.MultiCursorsOptions{
+		FieldID:     DefaultAutomationOrder.Field.column,
+		DirectionID: idDirection,
+		Fields:      fields,
+		Directions:  directions,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, predicate := range predicates {
+		query = query.Where(predicate)
+	}
+	return query, nil
+}
+
+func (p *automationPager) applyOrder(query *AutomationQuery) *AutomationQuery {
+	var defaultOrdered bool
+	for _, o := range p.order {
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(o.Field.toTerm(direction.OrderTermOption()))
+		if o.Field.column == DefaultAutomationOrder.Field.column {
+			defaultOrdered = true
+		}
+		if len(query.ctx.Fields) > 0 {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	if !defaultOrdered {
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(DefaultAutomationOrder.Field.toTerm(direction.OrderTermOption()))
+	}
+	return query
+}
+
+func (p *automationPager) orderExpr(query *AutomationQuery) sql.Querier {
+	if len(query.ctx.Fields) > 0 {
+		for _, o := range p.order {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	return sql.ExprFunc(func(b *sql.Builder) {
+		for _, o := range p.order {
+			direction := o.Direction
+			if p.reverse {
+				direction = direction.Reverse()
+			}
+			b.Ident(o.Field.column).Pad().WriteString(string(direction))
+			b.Comma()
+		}
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		b.Ident(DefaultAutomationOrder.Field.column).Pad().WriteString(string(direction))
+	})
+}
+
+// Paginate executes the query and returns a relay based cursor connection to Automation.
+func (_m *AutomationQuery) Paginate(
+	ctx context.Context, after *Cursor, first *int,
+	before *Cursor, last *int, opts ...AutomationPaginateOption,
+) (*AutomationConnection, error) {
+	if err := validateFirstLast(first, last); err != nil {
+		return nil, err
+	}
+	pager, err := newAutomationPager(opts, last != nil)
+	if err != nil {
+		return nil, err
+	}
+	if _m, err = pager.applyFilter(_m); err != nil {
+		return nil, err
+	}
+	conn := &AutomationConnection{Edges: []*AutomationEdge{}}
+	ignoredEdges := !hasCollectedField(ctx, edgesField)
+	if hasCollectedField(ctx, totalCountField) || hasCollectedField(ctx, pageInfoField) {
+		hasPagination := after != nil || first != nil || before != nil || last != nil
+		if hasPagination || ignoredEdges {
+			c := _m.Clone()
+			c.ctx.Fields = nil
+			if conn.TotalCount, err = c.Count(ctx); err != nil {
+				return nil, err
+			}
+			conn.PageInfo.HasNextPage = first != nil && conn.TotalCount > 0
+			conn.PageInfo.HasPreviousPage = last != nil && conn.TotalCount > 0
+		}
+	}
+	if ignoredEdges || (first != nil && *first == 0) || (last != nil && *last == 0) {
+		return conn, nil
+	}
+	if _m, err = pager.applyCursors(_m, after, before); err != nil {
+		return nil, err
+	}
+	limit := paginateLimit(first, last)
+	if limit != 0 {
+		_m.Limit(limit)
+	}
+	if field := collectedField(ctx, edgesField, nodeField); field != nil {
+		if err := _m.collectField(ctx, limit == 1, graphql.GetOperationContext(ctx), *field, []string{edgesField, nodeField}); err != nil {
+			return nil, err
+		}
+	}
+	_m = pager.applyOrder(_m)
+	nodes, err := _m.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.build(nodes, pager, after, first, before, last)
+	return conn, nil
+}
+
+var (
+	// AutomationOrderFieldCreatedAt orders Automation by created_at.
+	AutomationOrderFieldCreatedAt = &AutomationOrderField{
+		Value: func(_m *Automation) (ent.Value, error) {
+			return _m.CreatedAt, nil
+		},
+		column: automation.FieldCreatedAt,
+		toTerm: automation.ByCreatedAt,
+		toCursor: func(_m *Automation) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.CreatedAt,
+			}
+		},
+	}
+	// AutomationOrderFieldUpdatedAt orders Automation by updated_at.
+	AutomationOrderFieldUpdatedAt = &AutomationOrderField{
+		Value: func(_m *Automation) (ent.Value, error) {
+			return _m.UpdatedAt, nil
+		},
+		column: automation.FieldUpdatedAt,
+		toTerm: automation.ByUpdatedAt,
+		toCursor: func(_m *Automation) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.UpdatedAt,
+			}
+		},
+	}
+	// AutomationOrderFieldName orders Automation by name.
+	AutomationOrderFieldName = &AutomationOrderField{
+		Value: func(_m *Automation) (ent.Value, error) {
+			return _m.Name, nil
+		},
+		column: automation.FieldName,
+		toTerm: automation.ByName,
+		toCursor: func(_m *Automation) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.Name,
+			}
+		},
+	}
+)
+
+// String implement fmt.Stringer interface.
+func (f AutomationOrderField) String() string {
+	var str string
+	switch f.column {
+	case AutomationOrderFieldCreatedAt.column:
+		str = "CREATED_AT"
+	case AutomationOrderFieldUpdatedAt.column:
+		str = "UPDATED_AT"
+	case AutomationOrderFieldName.column:
+		str = "NAME"
+	}
+	return str
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (f AutomationOrderField) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(f.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (f *AutomationOrderField) UnmarshalGQL(v interface{}) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("AutomationOrderField %T must be a string", v)
+	}
+	switch str {
+	case "CREATED_AT":
+		*f = *AutomationOrderFieldCreatedAt
+	case "UPDATED_AT":
+		*f = *AutomationOrderFieldUpdatedAt
+	case "NAME":
+		*f = *AutomationOrderFieldName
+	default:
+		return fmt.Errorf("%s is not a valid AutomationOrderField", str)
+	}
+	return nil
+}
+
+// AutomationOrderField defines the ordering field of Automation.
+type AutomationOrderField struct {
+	// Value extracts the ordering value from the given Automation.
+	Value    func(*Automation) (ent.Value, error)
+	column   string // field or computed.
+	toTerm   func(...sql.OrderTermOption) automation.OrderOption
+	toCursor func(*Automation) Cursor
+}
+
+// AutomationOrder defines the ordering of Automation.
+type AutomationOrder struct {
+	Direction OrderDirection        `json:"direction"`
+	Field     *AutomationOrderField `json:"field"`
+}
+
+// DefaultAutomationOrder is the default ordering of Automation.
+var DefaultAutomationOrder = &AutomationOrder{
+	Direction: entgql.OrderDirectionAsc,
+	Field: &AutomationOrderField{
+		Value: func(_m *Automation) (ent.Value, error) {
+			return _m.ID, nil
+		},
+		column: automation.FieldID,
+		toTerm: automation.ByID,
+		toCursor: func(_m *Automation) Cursor {
+			return Cursor{ID: _m.ID}
+		},
+	},
+}
+
+// ToEdge converts Automation into AutomationEdge.
+func (_m *Automation) ToEdge(order *AutomationOrder) *AutomationEdge {
+	if order == nil {
+		order = DefaultAutomationOrder
+	}
+	return &AutomationEdge{
+		Node:   _m,
+		Cursor: order.Field.toCursor(_m),
+	}
+}
+
+// AutomationRunEdge is the edge representation of AutomationRun.
+type AutomationRunEdge struct {
+	Node   *AutomationRun `json:"node"`
+	Cursor Cursor         `json:"cursor"`
+}
+
+// AutomationRunConnection is the connection containing edges to AutomationRun.
+type AutomationRunConnection struct {
+	Edges      []*AutomationRunEdge `json:"edges"`
+	PageInfo   PageInfo             `json:"pageInfo"`
+	TotalCount int                  `json:"totalCount"`
+}
+
+func (c *AutomationRunConnection) build(nodes []*AutomationRun, pager *automationrunPager, after *Cursor, first *int, before *Cursor, last *int) {
+	c.PageInfo.HasNextPage = before != nil
+	c.PageInfo.HasPreviousPage = after != nil
+	if first != nil && *first+1 == len(nodes) {
+		c.PageInfo.HasNextPage = true
+		nodes = nodes[:len(nodes)-1]
+	} else if last != nil && *last+1 == len(nodes) {
+		c.PageInfo.HasPreviousPage = true
+		nodes = nodes[:len(nodes)-1]
+	}
+	var nodeAt func(int) *AutomationRun
+	if last != nil {
+		n := len(nodes) - 1
+		nodeAt = func(i int) *AutomationRun {
+			return nodes[n-i]
+		}
+	} else {
+		nodeAt = func(i int) *AutomationRun {
+			return nodes[i]
+		}
+	}
+	c.Edges = make([]*AutomationRunEdge, len(nodes))
+	for i := range nodes {
+		node := nodeAt(i)
+		c.Edges[i] = &AutomationRunEdge{
+			Node:   node,
+			Cursor: pager.toCursor(node),
+		}
+	}
+	if l := len(c.Edges); l > 0 {
+		c.PageInfo.StartCursor = &c.Edges[0].Cursor
+		c.PageInfo.EndCursor = &c.Edges[l-1].Cursor
+	}
+	if c.TotalCount == 0 {
+		c.TotalCount = len(nodes)
+	}
+}
+
+// AutomationRunPaginateOption enables pagination customization.
+type AutomationRunPaginateOption func(*automationrunPager) error
+
+// WithAutomationRunOrder configures pagination ordering.
+func WithAutomationRunOrder(order []*AutomationRunOrder) AutomationRunPaginateOption {
+	return func(pager *automationrunPager) error {
+		for _, o := range order {
+			if err := o.Direction.Validate(); err != nil {
+				return err
+			}
+		}
+		pager.order = append(pager.order, order...)
+		return nil
+	}
+}
+
+// WithAutomationRunFilter configures pagination filter.
+func WithAutomationRunFilter(filter func(*AutomationRunQuery) (*AutomationRunQuery, error)) AutomationRunPaginateOption {
+	return func(pager *automationrunPager) error {
+		if filter == nil {
+			return errors.New("AutomationRunQuery filter cannot be nil")
+		}
+		pager.filter = filter
+		return nil
+	}
+}
+
+type automationrunPager struct {
+	reverse bool
+	order   []*AutomationRunOrder
+	filter  func(*AutomationRunQuery) (*AutomationRunQuery, error)
+}
+
+func newAutomationRunPager(opts []AutomationRunPaginateOption, reverse bool) (*automationrunPager, error) {
+	pager := &automationrunPager{reverse: reverse}
+	for _, opt := range opts {
+		if err := opt(pager); err != nil {
+			return nil, err
+		}
+	}
+	for i, o := range pager.order {
+		if i > 0 && o.Field == pager.order[i-1].Field {
+			return nil, fmt.Errorf("duplicate order direction %q", o.Direction)
+		}
+	}
+	return pager, nil
+}
+
+func (p *automationrunPager) applyFilter(query *AutomationRunQuery) (*AutomationRunQuery, error) {
+	if p.filter != nil {
+		return p.filter(query)
+	}
+	return query, nil
+}
+
+func (p *automationrunPager) toCursor(_m *AutomationRun) Cursor {
+	cs_ := make([]any, 0, len(p.order))
+	for _, o_ := range p.order {
+		cs_ = append(cs_, o_.Field.toCursor(_m).Value)
+	}
+	return Cursor{ID: _m.ID, Value: cs_}
+}
+
+func (p *automationrunPager) applyCursors(query *AutomationRunQuery, after, before *Cursor) (*AutomationRunQuery, error) {
+	idDirection := entgql.OrderDirectionAsc
+	if p.reverse {
+		idDirection = entgql.OrderDirectionDesc
+	}
+	fields, directions := make([]string, 0, len(p.order)), make([]OrderDirection, 0, len(p.order))
+	for _, o := range p.order {
+		fields = append(fields, o.Field.column)
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		directions = append(directions, direction)
+	}
+	predicates, err := entgql.MultiCursorsPredicate(after, before, &entgql.MultiCursorsOptions{
+		FieldID:     DefaultAutomationRunOrder.Field.column,
+		DirectionID: idDirection,
+		Fields:      fields,
+		Directions:  directions,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, predicate := range predicates {
+		query = query.Where(predicate)
+	}
+	return query, nil
+}
+
+func (p *automationrunPager) applyOrder(query *AutomationRunQuery) *AutomationRunQuery {
+	var defaultOrdered bool
+	for _, o := range p.order {
+		direction := o.Direction
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(o.Field.toTerm(direction.OrderTermOption()))
+		if o.Field.column == DefaultAutomationRunOrder.Field.column {
+			defaultOrdered = true
+		}
+		if len(query.ctx.Fields) > 0 {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	if !defaultOrdered {
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		query = query.Order(DefaultAutomationRunOrder.Field.toTerm(direction.OrderTermOption()))
+	}
+	return query
+}
+
+func (p *automationrunPager) orderExpr(query *AutomationRunQuery) sql.Querier {
+	if len(query.ctx.Fields) > 0 {
+		for _, o := range p.order {
+			query.ctx.AppendFieldOnce(o.Field.column)
+		}
+	}
+	return sql.ExprFunc(func(b *sql.Builder) {
+		for _, o := range p.order {
+			direction := o.Direction
+			if p.reverse {
+				direction = direction.Reverse()
+			}
+			b.Ident(o.Field.column).Pad().WriteString(string(direction))
+			b.Comma()
+		}
+		direction := entgql.OrderDirectionAsc
+		if p.reverse {
+			direction = direction.Reverse()
+		}
+		b.Ident(DefaultAutomationRunOrder.Field.column).Pad().WriteString(string(direction))
+	})
+}
+
+// Paginate executes the query and returns a relay based cursor connection to AutomationRun.
+func (_m *AutomationRunQuery) Paginate(
+	ctx context.Context, after *Cursor, first *int,
+	before *Cursor, last *int, opts ...AutomationRunPaginateOption,
+) (*AutomationRunConnection, error) {
+	if err := validateFirstLast(first, last); err != nil {
+		return nil, err
+	}
+	pager, err := newAutomationRunPager(opts, last != nil)
+	if err != nil {
+		return nil, err
+	}
+	if _m, err = pager.applyFilter(_m); err != nil {
+		return nil, err
+	}
+	conn := &AutomationRunConnection{Edges: []*AutomationRunEdge{}}
+	ignoredEdges := !hasCollectedField(ctx, edgesField)
+	if hasCollectedField(ctx, totalCountField) || hasCollectedField(ctx, pageInfoField) {
+		hasPagination := after != nil || first != nil || before != nil || last != nil
+		if hasPagination || ignoredEdges {
+			c := _m.Clone()
+			c.ctx.Fields = nil
+			if conn.TotalCount, err = c.Count(ctx); err != nil {
+				return nil, err
+			}
+			conn.PageInfo.HasNextPage = first != nil && conn.TotalCount > 0
+			conn.PageInfo.HasPreviousPage = last != nil && conn.TotalCount > 0
+		}
+	}
+	if ignoredEdges || (first != nil && *first == 0) || (last != nil && *last == 0) {
+		return conn, nil
+	}
+	if _m, err = pager.applyCursors(_m, after, before); err != nil {
+		return nil, err
+	}
+	limit := paginateLimit(first, last)
+	if limit != 0 {
+		_m.Limit(limit)
+	}
+	if field := collectedField(ctx, edgesField, nodeField); field != nil {
+		if err := _m.collectField(ctx, limit == 1, graphql.GetOperationContext(ctx), *field, []string{edgesField, nodeField}); err != nil {
+			return nil, err
+		}
+	}
+	_m = pager.applyOrder(_m)
+	nodes, err := _m.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.build(nodes, pager, after, first, before, last)
+	return conn, nil
+}
+
+var (
+	// AutomationRunOrderFieldCreatedAt orders AutomationRun by created_at.
+	AutomationRunOrderFieldCreatedAt = &AutomationRunOrderField{
+		Value: func(_m *AutomationRun) (ent.Value, error) {
+			return _m.CreatedAt, nil
+		},
+		column: automationrun.FieldCreatedAt,
+		toTerm: automationrun.ByCreatedAt,
+		toCursor: func(_m *AutomationRun) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.CreatedAt,
+			}
+		},
+	}
+	// AutomationRunOrderFieldUpdatedAt orders AutomationRun by updated_at.
+	AutomationRunOrderFieldUpdatedAt = &AutomationRunOrderField{
+		Value: func(_m *AutomationRun) (ent.Value, error) {
+			return _m.UpdatedAt, nil
+		},
+		column: automationrun.FieldUpdatedAt,
+		toTerm: automationrun.ByUpdatedAt,
+		toCursor: func(_m *AutomationRun) Cursor {
+			return Cursor{
+				ID:    _m.ID,
+				Value: _m.UpdatedAt,
+			}
+		},
+	}
+)
+
+// String implement fmt.Stringer interface.
+func (f AutomationRunOrderField) String() string {
+	var str string
+	switch f.column {
+	case AutomationRunOrderFieldCreatedAt.column:
+		str = "CREATED_AT"
+	case AutomationRunOrderFieldUpdatedAt.column:
+		str = "UPDATED_AT"
+	}
+	return str
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (f AutomationRunOrderField) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(f.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (f *AutomationRunOrderField) UnmarshalGQL(v interface{}) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("AutomationRunOrderField %T must be a string", v)
+	}
+	switch str {
+	case "CREATED_AT":
+		*f = *AutomationRunOrderFieldCreatedAt
+	case "UPDATED_AT":
+		*f = *AutomationRunOrderFieldUpdatedAt
+	default:
+		return fmt.Errorf("%s is not a valid AutomationRunOrderField", str)
+	}
+	return nil
+}
+
+// AutomationRunOrderField defines the ordering field of AutomationRun.
+type AutomationRunOrderField struct {
+	// Value extracts the ordering value from the given AutomationRun.
+	Value    func(*AutomationRun) (ent.Value, error)
+	column   string // field or computed.
+	toTerm   func(...sql.OrderTermOption) automationrun.OrderOption
+	toCursor func(*AutomationRun) Cursor
+}
+
+// AutomationRunOrder defines the ordering of AutomationRun.
+type AutomationRunOrder struct {
+	Direction OrderDirection           `json:"direction"`
+	Field     *AutomationRunOrderField `json:"field"`
+}
+
+// DefaultAutomationRunOrder is the default ordering of AutomationRun.
+var DefaultAutomationRunOrder = &AutomationRunOrder{
+	Direction: entgql.OrderDirectionAsc,
+	Field: &AutomationRunOrderField{
+		Value: func(_m *AutomationRun) (ent.Value, error) {
+			return _m.ID, nil
+		},
+		column: automationrun.FieldID,
+		toTerm: automationrun.ByID,
+		toCursor: func(_m *AutomationRun) Cursor {
+			return Cursor{ID: _m.ID}
+		},
+	},
+}
+
+// ToEdge converts AutomationRun into AutomationRunEdge.
+func (_m *AutomationRun) ToEdge(order *AutomationRunOrder) *AutomationRunEdge {
+	if order == nil {
+		order = DefaultAutomationRunOrder
+	}
+	return &AutomationRunEdge{
 		Node:   _m,
 		Cursor: order.Field.toCursor(_m),
 	}

@@ -20,6 +20,8 @@ import (
 	"github.com/magpie-search/magpie/ent/apikey"
 	"github.com/magpie-search/magpie/ent/approval"
 	"github.com/magpie-search/magpie/ent/auditentry"
+	"github.com/magpie-search/magpie/ent/automation"
+	"github.com/magpie-search/magpie/ent/automationrun"
 	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/conversation"
@@ -61,6 +63,8 @@ const (
 	TypeAgentTemplate      = "AgentTemplate"
 	TypeApproval           = "Approval"
 	TypeAuditEntry         = "AuditEntry"
+	TypeAutomation         = "Automation"
+	TypeAutomationRun      = "AutomationRun"
 	TypeCollection         = "Collection"
 	TypeConnector          = "Connector"
 	TypeConversation       = "Conversation"
@@ -10745,6 +10749,3850 @@ func (m *AuditEntryMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *AuditEntryMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown AuditEntry edge %s", name)
+}
+
+// AutomationMutation represents an operation that mutates the Automation nodes in the graph.
+type AutomationMutation struct {
+	config
+	op               Op
+	typ              string
+	id               *uuid.UUID
+	created_at       *time.Time
+	updated_at       *time.Time
+	workspace_id     *uuid.UUID
+	name             *string
+	description      *string
+	enabled          *bool
+	agent_id         *uuid.UUID
+	owner_id         *uuid.UUID
+	run_as           *automation.RunAs
+	instructions     *string
+	kind             *automation.Kind
+	trigger          *map[string]interface{}
+	integration_id   *uuid.UUID
+	conditions       *[]map[string]interface{}
+	appendconditions []map[string]interface{}
+	approval         *map[string]interface{}
+	delivery         *[]map[string]interface{}
+	appenddelivery   []map[string]interface{}
+	limits           *map[string]interface{}
+	dedupe_key       *string
+	failure_count    *int
+	addfailure_count *int
+	disabled_reason  *string
+	next_run_at      *time.Time
+	last_run_at      *time.Time
+	cursors          *map[string]int64
+	checked_at       *time.Time
+	clearedFields    map[string]struct{}
+	done             bool
+	oldValue         func(context.Context) (*Automation, error)
+	predicates       []predicate.Automation
+}
+
+var _ ent.Mutation = (*AutomationMutation)(nil)
+
+// automationOption allows management of the mutation configuration using functional options.
+type automationOption func(*AutomationMutation)
+
+// newAutomationMutation creates new mutation for the Automation entity.
+func newAutomationMutation(c config, op Op, opts ...automationOption) *AutomationMutation {
+	m := &AutomationMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeAutomation,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withAutomationID sets the ID field of the mutation.
+func withAutomationID(id uuid.UUID) automationOption {
+	return func(m *AutomationMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Automation
+		)
+		m.oldValue = func(ctx context.Context) (*Automation, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Automation.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withAutomation sets the old Automation of the mutation.
+func withAutomation(node *Automation) automationOption {
+	return func(m *AutomationMutation) {
+		m.oldValue = func(context.Context) (*Automation, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m AutomationMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m AutomationMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Automation entities.
+func (m *AutomationMutation) SetID(id uuid.UUID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *AutomationMutation) ID() (id uuid.UUID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *AutomationMutation) IDs(ctx context.Context) ([]uuid.UUID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []uuid.UUID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Automation.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *AutomationMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *AutomationMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *AutomationMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// SetUpdatedAt sets the "updated_at" field.
+func (m *AutomationMutation) SetUpdatedAt(t time.Time) {
+	m.updated_at = &t
+}
+
+// UpdatedAt returns the value of the "updated_at" field in the mutation.
+func (m *AutomationMutation) UpdatedAt() (r time.Time, exists bool) {
+	v := m.updated_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUpdatedAt returns the old "updated_at" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldUpdatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUpdatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUpdatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUpdatedAt: %w", err)
+	}
+	return oldValue.UpdatedAt, nil
+}
+
+// ResetUpdatedAt resets all changes to the "updated_at" field.
+func (m *AutomationMutation) ResetUpdatedAt() {
+	m.updated_at = nil
+}
+
+// SetWorkspaceID sets the "workspace_id" field.
+func (m *AutomationMutation) SetWorkspaceID(u uuid.UUID) {
+	m.workspace_id = &u
+}
+
+// WorkspaceID returns the value of the "workspace_id" field in the mutation.
+func (m *AutomationMutation) WorkspaceID() (r uuid.UUID, exists bool) {
+	v := m.workspace_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWorkspaceID returns the old "workspace_id" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldWorkspaceID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWorkspaceID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWorkspaceID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWorkspaceID: %w", err)
+	}
+	return oldValue.WorkspaceID, nil
+}
+
+// ResetWorkspaceID resets all changes to the "workspace_id" field.
+func (m *AutomationMutation) ResetWorkspaceID() {
+	m.workspace_id = nil
+}
+
+// SetName sets the "name" field.
+func (m *AutomationMutation) SetName(s string) {
+	m.name = &s
+}
+
+// Name returns the value of the "name" field in the mutation.
+func (m *AutomationMutation) Name() (r string, exists bool) {
+	v := m.name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldName returns the old "name" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldName(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldName: %w", err)
+	}
+	return oldValue.Name, nil
+}
+
+// ResetName resets all changes to the "name" field.
+func (m *AutomationMutation) ResetName() {
+	m.name = nil
+}
+
+// SetDescription sets the "description" field.
+func (m *AutomationMutation) SetDescription(s string) {
+	m.description = &s
+}
+
+// Description returns the value of the "description" field in the mutation.
+func (m *AutomationMutation) Description() (r string, exists bool) {
+	v := m.description
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDescription returns the old "description" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldDescription(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDescription is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDescription requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDescription: %w", err)
+	}
+	return oldValue.Description, nil
+}
+
+// ClearDescription clears the value of the "description" field.
+func (m *AutomationMutation) ClearDescription() {
+	m.description = nil
+	m.clearedFields[automation.FieldDescription] = struct{}{}
+}
+
+// DescriptionCleared returns if the "description" field was cleared in this mutation.
+func (m *AutomationMutation) DescriptionCleared() bool {
+	_, ok := m.clearedFields[automation.FieldDescription]
+	return ok
+}
+
+// ResetDescription resets all changes to the "description" field.
+func (m *AutomationMutation) ResetDescription() {
+	m.description = nil
+	delete(m.clearedFields, automation.FieldDescription)
+}
+
+// SetEnabled sets the "enabled" field.
+func (m *AutomationMutation) SetEnabled(b bool) {
+	m.enabled = &b
+}
+
+// Enabled returns the value of the "enabled" field in the mutation.
+func (m *AutomationMutation) Enabled() (r bool, exists bool) {
+	v := m.enabled
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEnabled returns the old "enabled" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldEnabled(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEnabled is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEnabled requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEnabled: %w", err)
+	}
+	return oldValue.Enabled, nil
+}
+
+// ResetEnabled resets all changes to the "enabled" field.
+func (m *AutomationMutation) ResetEnabled() {
+	m.enabled = nil
+}
+
+// SetAgentID sets the "agent_id" field.
+func (m *AutomationMutation) SetAgentID(u uuid.UUID) {
+	m.agent_id = &u
+}
+
+// AgentID returns the value of the "agent_id" field in the mutation.
+func (m *AutomationMutation) AgentID() (r uuid.UUID, exists bool) {
+	v := m.agent_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAgentID returns the old "agent_id" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldAgentID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAgentID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAgentID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAgentID: %w", err)
+	}
+	return oldValue.AgentID, nil
+}
+
+// ResetAgentID resets all changes to the "agent_id" field.
+func (m *AutomationMutation) ResetAgentID() {
+	m.agent_id = nil
+}
+
+// SetOwnerID sets the "owner_id" field.
+func (m *AutomationMutation) SetOwnerID(u uuid.UUID) {
+	m.owner_id = &u
+}
+
+// OwnerID returns the value of the "owner_id" field in the mutation.
+func (m *AutomationMutation) OwnerID() (r uuid.UUID, exists bool) {
+	v := m.owner_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOwnerID returns the old "owner_id" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldOwnerID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOwnerID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOwnerID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOwnerID: %w", err)
+	}
+	return oldValue.OwnerID, nil
+}
+
+// ResetOwnerID resets all changes to the "owner_id" field.
+func (m *AutomationMutation) ResetOwnerID() {
+	m.owner_id = nil
+}
+
+// SetRunAs sets the "run_as" field.
+func (m *AutomationMutation) SetRunAs(aa automation.RunAs) {
+	m.run_as = &aa
+}
+
+// RunAs returns the value of the "run_as" field in the mutation.
+func (m *AutomationMutation) RunAs() (r automation.RunAs, exists bool) {
+	v := m.run_as
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRunAs returns the old "run_as" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldRunAs(ctx context.Context) (v automation.RunAs, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRunAs is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRunAs requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRunAs: %w", err)
+	}
+	return oldValue.RunAs, nil
+}
+
+// ResetRunAs resets all changes to the "run_as" field.
+func (m *AutomationMutation) ResetRunAs() {
+	m.run_as = nil
+}
+
+// SetInstructions sets the "instructions" field.
+func (m *AutomationMutation) SetInstructions(s string) {
+	m.instructions = &s
+}
+
+// Instructions returns the value of the "instructions" field in the mutation.
+func (m *AutomationMutation) Instructions() (r string, exists bool) {
+	v := m.instructions
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldInstructions returns the old "instructions" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldInstructions(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldInstructions is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldInstructions requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldInstructions: %w", err)
+	}
+	return oldValue.Instructions, nil
+}
+
+// ResetInstructions resets all changes to the "instructions" field.
+func (m *AutomationMutation) ResetInstructions() {
+	m.instructions = nil
+}
+
+// SetKind sets the "kind" field.
+func (m *AutomationMutation) SetKind(a automation.Kind) {
+	m.kind = &a
+}
+
+// Kind returns the value of the "kind" field in the mutation.
+func (m *AutomationMutation) Kind() (r automation.Kind, exists bool) {
+	v := m.kind
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKind returns the old "kind" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldKind(ctx context.Context) (v automation.Kind, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKind is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKind requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKind: %w", err)
+	}
+	return oldValue.Kind, nil
+}
+
+// ResetKind resets all changes to the "kind" field.
+func (m *AutomationMutation) ResetKind() {
+	m.kind = nil
+}
+
+// SetTrigger sets the "trigger" field.
+func (m *AutomationMutation) SetTrigger(value map[string]interface{}) {
+	m.trigger = &value
+}
+
+// Trigger returns the value of the "trigger" field in the mutation.
+func (m *AutomationMutation) Trigger() (r map[string]interface{}, exists bool) {
+	v := m.trigger
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTrigger returns the old "trigger" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldTrigger(ctx context.Context) (v map[string]interface{}, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTrigger is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTrigger requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTrigger: %w", err)
+	}
+	return oldValue.Trigger, nil
+}
+
+// ResetTrigger resets all changes to the "trigger" field.
+func (m *AutomationMutation) ResetTrigger() {
+	m.trigger = nil
+}
+
+// SetIntegrationID sets the "integration_id" field.
+func (m *AutomationMutation) SetIntegrationID(u uuid.UUID) {
+	m.integration_id = &u
+}
+
+// IntegrationID returns the value of the "integration_id" field in the mutation.
+func (m *AutomationMutation) IntegrationID() (r uuid.UUID, exists bool) {
+	v := m.integration_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldIntegrationID returns the old "integration_id" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldIntegrationID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldIntegrationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldIntegrationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldIntegrationID: %w", err)
+	}
+	return oldValue.IntegrationID, nil
+}
+
+// ClearIntegrationID clears the value of the "integration_id" field.
+func (m *AutomationMutation) ClearIntegrationID() {
+	m.integration_id = nil
+	m.clearedFields[automation.FieldIntegrationID] = struct{}{}
+}
+
+// IntegrationIDCleared returns if the "integration_id" field was cleared in this mutation.
+func (m *AutomationMutation) IntegrationIDCleared() bool {
+	_, ok := m.clearedFields[automation.FieldIntegrationID]
+	return ok
+}
+
+// ResetIntegrationID resets all changes to the "integration_id" field.
+func (m *AutomationMutation) ResetIntegrationID() {
+	m.integration_id = nil
+	delete(m.clearedFields, automation.FieldIntegrationID)
+}
+
+// SetConditions sets the "conditions" field.
+func (m *AutomationMutation) SetConditions(value []map[string]interface{}) {
+	m.conditions = &value
+	m.appendconditions = nil
+}
+
+// Conditions returns the value of the "conditions" field in the mutation.
+func (m *AutomationMutation) Conditions() (r []map[string]interface{}, exists bool) {
+	v := m.conditions
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldConditions returns the old "conditions" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldConditions(ctx context.Context) (v []map[string]interface{}, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldConditions is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldConditions requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldConditions: %w", err)
+	}
+	return oldValue.Conditions, nil
+}
+
+// AppendConditions adds value to the "conditions" field.
+func (m *AutomationMutation) AppendConditions(value []map[string]interface{}) {
+	m.appendconditions = append(m.appendconditions, value...)
+}
+
+// AppendedConditions returns the list of values that were appended to the "conditions" field in this mutation.
+func (m *AutomationMutation) AppendedConditions() ([]map[string]interface{}, bool) {
+	if len(m.appendconditions) == 0 {
+		return nil, false
+	}
+	return m.appendconditions, true
+}
+
+// ResetConditions resets all changes to the "conditions" field.
+func (m *AutomationMutation) ResetConditions() {
+	m.conditions = nil
+	m.appendconditions = nil
+}
+
+// SetApproval sets the "approval" field.
+func (m *AutomationMutation) SetApproval(value map[string]interface{}) {
+	m.approval = &value
+}
+
+// Approval returns the value of the "approval" field in the mutation.
+func (m *AutomationMutation) Approval() (r map[string]interface{}, exists bool) {
+	v := m.approval
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldApproval returns the old "approval" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldApproval(ctx context.Context) (v map[string]interface{}, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldApproval is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldApproval requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldApproval: %w", err)
+	}
+	return oldValue.Approval, nil
+}
+
+// ResetApproval resets all changes to the "approval" field.
+func (m *AutomationMutation) ResetApproval() {
+	m.approval = nil
+}
+
+// SetDelivery sets the "delivery" field.
+func (m *AutomationMutation) SetDelivery(value []map[string]interface{}) {
+	m.delivery = &value
+	m.appenddelivery = nil
+}
+
+// Delivery returns the value of the "delivery" field in the mutation.
+func (m *AutomationMutation) Delivery() (r []map[string]interface{}, exists bool) {
+	v := m.delivery
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDelivery returns the old "delivery" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldDelivery(ctx context.Context) (v []map[string]interface{}, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDelivery is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDelivery requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDelivery: %w", err)
+	}
+	return oldValue.Delivery, nil
+}
+
+// AppendDelivery adds value to the "delivery" field.
+func (m *AutomationMutation) AppendDelivery(value []map[string]interface{}) {
+	m.appenddelivery = append(m.appenddelivery, value...)
+}
+
+// AppendedDelivery returns the list of values that were appended to the "delivery" field in this mutation.
+func (m *AutomationMutation) AppendedDelivery() ([]map[string]interface{}, bool) {
+	if len(m.appenddelivery) == 0 {
+		return nil, false
+	}
+	return m.appenddelivery, true
+}
+
+// ResetDelivery resets all changes to the "delivery" field.
+func (m *AutomationMutation) ResetDelivery() {
+	m.delivery = nil
+	m.appenddelivery = nil
+}
+
+// SetLimits sets the "limits" field.
+func (m *AutomationMutation) SetLimits(value map[string]interface{}) {
+	m.limits = &value
+}
+
+// Limits returns the value of the "limits" field in the mutation.
+func (m *AutomationMutation) Limits() (r map[string]interface{}, exists bool) {
+	v := m.limits
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLimits returns the old "limits" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldLimits(ctx context.Context) (v map[string]interface{}, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLimits is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLimits requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLimits: %w", err)
+	}
+	return oldValue.Limits, nil
+}
+
+// ResetLimits resets all changes to the "limits" field.
+func (m *AutomationMutation) ResetLimits() {
+	m.limits = nil
+}
+
+// SetDedupeKey sets the "dedupe_key" field.
+func (m *AutomationMutation) SetDedupeKey(s string) {
+	m.dedupe_key = &s
+}
+
+// DedupeKey returns the value of the "dedupe_key" field in the mutation.
+func (m *AutomationMutation) DedupeKey() (r string, exists bool) {
+	v := m.dedupe_key
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDedupeKey returns the old "dedupe_key" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldDedupeKey(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDedupeKey is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDedupeKey requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDedupeKey: %w", err)
+	}
+	return oldValue.DedupeKey, nil
+}
+
+// ResetDedupeKey resets all changes to the "dedupe_key" field.
+func (m *AutomationMutation) ResetDedupeKey() {
+	m.dedupe_key = nil
+}
+
+// SetFailureCount sets the "failure_count" field.
+func (m *AutomationMutation) SetFailureCount(i int) {
+	m.failure_count = &i
+	m.addfailure_count = nil
+}
+
+// FailureCount returns the value of the "failure_count" field in the mutation.
+func (m *AutomationMutation) FailureCount() (r int, exists bool) {
+	v := m.failure_count
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFailureCount returns the old "failure_count" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldFailureCount(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFailureCount is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFailureCount requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFailureCount: %w", err)
+	}
+	return oldValue.FailureCount, nil
+}
+
+// AddFailureCount adds i to the "failure_count" field.
+func (m *AutomationMutation) AddFailureCount(i int) {
+	if m.addfailure_count != nil {
+		*m.addfailure_count += i
+	} else {
+		m.addfailure_count = &i
+	}
+}
+
+// AddedFailureCount returns the value that was added to the "failure_count" field in this mutation.
+func (m *AutomationMutation) AddedFailureCount() (r int, exists bool) {
+	v := m.addfailure_count
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetFailureCount resets all changes to the "failure_count" field.
+func (m *AutomationMutation) ResetFailureCount() {
+	m.failure_count = nil
+	m.addfailure_count = nil
+}
+
+// SetDisabledReason sets the "disabled_reason" field.
+func (m *AutomationMutation) SetDisabledReason(s string) {
+	m.disabled_reason = &s
+}
+
+// DisabledReason returns the value of the "disabled_reason" field in the mutation.
+func (m *AutomationMutation) DisabledReason() (r string, exists bool) {
+	v := m.disabled_reason
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDisabledReason returns the old "disabled_reason" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldDisabledReason(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDisabledReason is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDisabledReason requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDisabledReason: %w", err)
+	}
+	return oldValue.DisabledReason, nil
+}
+
+// ClearDisabledReason clears the value of the "disabled_reason" field.
+func (m *AutomationMutation) ClearDisabledReason() {
+	m.disabled_reason = nil
+	m.clearedFields[automation.FieldDisabledReason] = struct{}{}
+}
+
+// DisabledReasonCleared returns if the "disabled_reason" field was cleared in this mutation.
+func (m *AutomationMutation) DisabledReasonCleared() bool {
+	_, ok := m.clearedFields[automation.FieldDisabledReason]
+	return ok
+}
+
+// ResetDisabledReason resets all changes to the "disabled_reason" field.
+func (m *AutomationMutation) ResetDisabledReason() {
+	m.disabled_reason = nil
+	delete(m.clearedFields, automation.FieldDisabledReason)
+}
+
+// SetNextRunAt sets the "next_run_at" field.
+func (m *AutomationMutation) SetNextRunAt(t time.Time) {
+	m.next_run_at = &t
+}
+
+// NextRunAt returns the value of the "next_run_at" field in the mutation.
+func (m *AutomationMutation) NextRunAt() (r time.Time, exists bool) {
+	v := m.next_run_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNextRunAt returns the old "next_run_at" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldNextRunAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNextRunAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNextRunAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNextRunAt: %w", err)
+	}
+	return oldValue.NextRunAt, nil
+}
+
+// ClearNextRunAt clears the value of the "next_run_at" field.
+func (m *AutomationMutation) ClearNextRunAt() {
+	m.next_run_at = nil
+	m.clearedFields[automation.FieldNextRunAt] = struct{}{}
+}
+
+// NextRunAtCleared returns if the "next_run_at" field was cleared in this mutation.
+func (m *AutomationMutation) NextRunAtCleared() bool {
+	_, ok := m.clearedFields[automation.FieldNextRunAt]
+	return ok
+}
+
+// ResetNextRunAt resets all changes to the "next_run_at" field.
+func (m *AutomationMutation) ResetNextRunAt() {
+	m.next_run_at = nil
+	delete(m.clearedFields, automation.FieldNextRunAt)
+}
+
+// SetLastRunAt sets the "last_run_at" field.
+func (m *AutomationMutation) SetLastRunAt(t time.Time) {
+	m.last_run_at = &t
+}
+
+// LastRunAt returns the value of the "last_run_at" field in the mutation.
+func (m *AutomationMutation) LastRunAt() (r time.Time, exists bool) {
+	v := m.last_run_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLastRunAt returns the old "last_run_at" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldLastRunAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLastRunAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLastRunAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLastRunAt: %w", err)
+	}
+	return oldValue.LastRunAt, nil
+}
+
+// ClearLastRunAt clears the value of the "last_run_at" field.
+func (m *AutomationMutation) ClearLastRunAt() {
+	m.last_run_at = nil
+	m.clearedFields[automation.FieldLastRunAt] = struct{}{}
+}
+
+// LastRunAtCleared returns if the "last_run_at" field was cleared in this mutation.
+func (m *AutomationMutation) LastRunAtCleared() bool {
+	_, ok := m.clearedFields[automation.FieldLastRunAt]
+	return ok
+}
+
+// ResetLastRunAt resets all changes to the "last_run_at" field.
+func (m *AutomationMutation) ResetLastRunAt() {
+	m.last_run_at = nil
+	delete(m.clearedFields, automation.FieldLastRunAt)
+}
+
+// SetCursors sets the "cursors" field.
+func (m *AutomationMutation) SetCursors(value map[string]int64) {
+	m.cursors = &value
+}
+
+// Cursors returns the value of the "cursors" field in the mutation.
+func (m *AutomationMutation) Cursors() (r map[string]int64, exists bool) {
+	v := m.cursors
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCursors returns the old "cursors" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldCursors(ctx context.Context) (v map[string]int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCursors is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCursors requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCursors: %w", err)
+	}
+	return oldValue.Cursors, nil
+}
+
+// ResetCursors resets all changes to the "cursors" field.
+func (m *AutomationMutation) ResetCursors() {
+	m.cursors = nil
+}
+
+// SetCheckedAt sets the "checked_at" field.
+func (m *AutomationMutation) SetCheckedAt(t time.Time) {
+	m.checked_at = &t
+}
+
+// CheckedAt returns the value of the "checked_at" field in the mutation.
+func (m *AutomationMutation) CheckedAt() (r time.Time, exists bool) {
+	v := m.checked_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCheckedAt returns the old "checked_at" field's value of the Automation entity.
+// If the Automation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationMutation) OldCheckedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCheckedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCheckedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCheckedAt: %w", err)
+	}
+	return oldValue.CheckedAt, nil
+}
+
+// ClearCheckedAt clears the value of the "checked_at" field.
+func (m *AutomationMutation) ClearCheckedAt() {
+	m.checked_at = nil
+	m.clearedFields[automation.FieldCheckedAt] = struct{}{}
+}
+
+// CheckedAtCleared returns if the "checked_at" field was cleared in this mutation.
+func (m *AutomationMutation) CheckedAtCleared() bool {
+	_, ok := m.clearedFields[automation.FieldCheckedAt]
+	return ok
+}
+
+// ResetCheckedAt resets all changes to the "checked_at" field.
+func (m *AutomationMutation) ResetCheckedAt() {
+	m.checked_at = nil
+	delete(m.clearedFields, automation.FieldCheckedAt)
+}
+
+// Where appends a list predicates to the AutomationMutation builder.
+func (m *AutomationMutation) Where(ps ...predicate.Automation) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the AutomationMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *AutomationMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Automation, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *AutomationMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *AutomationMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Automation).
+func (m *AutomationMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *AutomationMutation) Fields() []string {
+	fields := make([]string, 0, 24)
+	if m.created_at != nil {
+		fields = append(fields, automation.FieldCreatedAt)
+	}
+	if m.updated_at != nil {
+		fields = append(fields, automation.FieldUpdatedAt)
+	}
+	if m.workspace_id != nil {
+		fields = append(fields, automation.FieldWorkspaceID)
+	}
+	if m.name != nil {
+		fields = append(fields, automation.FieldName)
+	}
+	if m.description != nil {
+		fields = append(fields, automation.FieldDescription)
+	}
+	if m.enabled != nil {
+		fields = append(fields, automation.FieldEnabled)
+	}
+	if m.agent_id != nil {
+		fields = append(fields, automation.FieldAgentID)
+	}
+	if m.owner_id != nil {
+		fields = append(fields, automation.FieldOwnerID)
+	}
+	if m.run_as != nil {
+		fields = append(fields, automation.FieldRunAs)
+	}
+	if m.instructions != nil {
+		fields = append(fields, automation.FieldInstructions)
+	}
+	if m.kind != nil {
+		fields = append(fields, automation.FieldKind)
+	}
+	if m.trigger != nil {
+		fields = append(fields, automation.FieldTrigger)
+	}
+	if m.integration_id != nil {
+		fields = append(fields, automation.FieldIntegrationID)
+	}
+	if m.conditions != nil {
+		fields = append(fields, automation.FieldConditions)
+	}
+	if m.approval != nil {
+		fields = append(fields, automation.FieldApproval)
+	}
+	if m.delivery != nil {
+		fields = append(fields, automation.FieldDelivery)
+	}
+	if m.limits != nil {
+		fields = append(fields, automation.FieldLimits)
+	}
+	if m.dedupe_key != nil {
+		fields = append(fields, automation.FieldDedupeKey)
+	}
+	if m.failure_count != nil {
+		fields = append(fields, automation.FieldFailureCount)
+	}
+	if m.disabled_reason != nil {
+		fields = append(fields, automation.FieldDisabledReason)
+	}
+	if m.next_run_at != nil {
+		fields = append(fields, automation.FieldNextRunAt)
+	}
+	if m.last_run_at != nil {
+		fields = append(fields, automation.FieldLastRunAt)
+	}
+	if m.cursors != nil {
+		fields = append(fields, automation.FieldCursors)
+	}
+	if m.checked_at != nil {
+		fields = append(fields, automation.FieldCheckedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *AutomationMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case automation.FieldCreatedAt:
+		return m.CreatedAt()
+	case automation.FieldUpdatedAt:
+		return m.UpdatedAt()
+	case automation.FieldWorkspaceID:
+		return m.WorkspaceID()
+	case automation.FieldName:
+		return m.Name()
+	case automation.FieldDescription:
+		return m.Description()
+	case automation.FieldEnabled:
+		return m.Enabled()
+	case automation.FieldAgentID:
+		return m.AgentID()
+	case automation.FieldOwnerID:
+		return m.OwnerID()
+	case automation.FieldRunAs:
+		return m.RunAs()
+	case automation.FieldInstructions:
+		return m.Instructions()
+	case automation.FieldKind:
+		return m.Kind()
+	case automation.FieldTrigger:
+		return m.Trigger()
+	case automation.FieldIntegrationID:
+		return m.IntegrationID()
+	case automation.FieldConditions:
+		return m.Conditions()
+	case automation.FieldApproval:
+		return m.Approval()
+	case automation.FieldDelivery:
+		return m.Delivery()
+	case automation.FieldLimits:
+		return m.Limits()
+	case automation.FieldDedupeKey:
+		return m.DedupeKey()
+	case automation.FieldFailureCount:
+		return m.FailureCount()
+	case automation.FieldDisabledReason:
+		return m.DisabledReason()
+	case automation.FieldNextRunAt:
+		return m.NextRunAt()
+	case automation.FieldLastRunAt:
+		return m.LastRunAt()
+	case automation.FieldCursors:
+		return m.Cursors()
+	case automation.FieldCheckedAt:
+		return m.CheckedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *AutomationMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case automation.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	case automation.FieldUpdatedAt:
+		return m.OldUpdatedAt(ctx)
+	case automation.FieldWorkspaceID:
+		return m.OldWorkspaceID(ctx)
+	case automation.FieldName:
+		return m.OldName(ctx)
+	case automation.FieldDescription:
+		return m.OldDescription(ctx)
+	case automation.FieldEnabled:
+		return m.OldEnabled(ctx)
+	case automation.FieldAgentID:
+		return m.OldAgentID(ctx)
+	case automation.FieldOwnerID:
+		return m.OldOwnerID(ctx)
+	case automation.FieldRunAs:
+		return m.OldRunAs(ctx)
+	case automation.FieldInstructions:
+		return m.OldInstructions(ctx)
+	case automation.FieldKind:
+		return m.OldKind(ctx)
+	case automation.FieldTrigger:
+		return m.OldTrigger(ctx)
+	case automation.FieldIntegrationID:
+		return m.OldIntegrationID(ctx)
+	case automation.FieldConditions:
+		return m.OldConditions(ctx)
+	case automation.FieldApproval:
+		return m.OldApproval(ctx)
+	case automation.FieldDelivery:
+		return m.OldDelivery(ctx)
+	case automation.FieldLimits:
+		return m.OldLimits(ctx)
+	case automation.FieldDedupeKey:
+		return m.OldDedupeKey(ctx)
+	case automation.FieldFailureCount:
+		return m.OldFailureCount(ctx)
+	case automation.FieldDisabledReason:
+		return m.OldDisabledReason(ctx)
+	case automation.FieldNextRunAt:
+		return m.OldNextRunAt(ctx)
+	case automation.FieldLastRunAt:
+		return m.OldLastRunAt(ctx)
+	case automation.FieldCursors:
+		return m.OldCursors(ctx)
+	case automation.FieldCheckedAt:
+		return m.OldCheckedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown Automation field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *AutomationMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case automation.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	case automation.FieldUpdatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUpdatedAt(v)
+		return nil
+	case automation.FieldWorkspaceID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWorkspaceID(v)
+		return nil
+	case automation.FieldName:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetName(v)
+		return nil
+	case automation.FieldDescription:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDescription(v)
+		return nil
+	case automation.FieldEnabled:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEnabled(v)
+		return nil
+	case automation.FieldAgentID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAgentID(v)
+		return nil
+	case automation.FieldOwnerID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOwnerID(v)
+		return nil
+	case automation.FieldRunAs:
+		v, ok := value.(automation.RunAs)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRunAs(v)
+		return nil
+	case automation.FieldInstructions:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetInstructions(v)
+		return nil
+	case automation.FieldKind:
+		v, ok := value.(automation.Kind)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKind(v)
+		return nil
+	case automation.FieldTrigger:
+		v, ok := value.(map[string]interface{})
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTrigger(v)
+		return nil
+	case automation.FieldIntegrationID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetIntegrationID(v)
+		return nil
+	case automation.FieldConditions:
+		v, ok := value.([]map[string]interface{})
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetConditions(v)
+		return nil
+	case automation.FieldApproval:
+		v, ok := value.(map[string]interface{})
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetApproval(v)
+		return nil
+	case automation.FieldDelivery:
+		v, ok := value.([]map[string]interface{})
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDelivery(v)
+		return nil
+	case automation.FieldLimits:
+		v, ok := value.(map[string]interface{})
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLimits(v)
+		return nil
+	case automation.FieldDedupeKey:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDedupeKey(v)
+		return nil
+	case automation.FieldFailureCount:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFailureCount(v)
+		return nil
+	case automation.FieldDisabledReason:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDisabledReason(v)
+		return nil
+	case automation.FieldNextRunAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNextRunAt(v)
+		return nil
+	case automation.FieldLastRunAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLastRunAt(v)
+		return nil
+	case automation.FieldCursors:
+		v, ok := value.(map[string]int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCursors(v)
+		return nil
+	case automation.FieldCheckedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCheckedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Automation field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *AutomationMutation) AddedFields() []string {
+	var fields []string
+	if m.addfailure_count != nil {
+		fields = append(fields, automation.FieldFailureCount)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *AutomationMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case automation.FieldFailureCount:
+		return m.AddedFailureCount()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *AutomationMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case automation.FieldFailureCount:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddFailureCount(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Automation numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *AutomationMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(automation.FieldDescription) {
+		fields = append(fields, automation.FieldDescription)
+	}
+	if m.FieldCleared(automation.FieldIntegrationID) {
+		fields = append(fields, automation.FieldIntegrationID)
+	}
+	if m.FieldCleared(automation.FieldDisabledReason) {
+		fields = append(fields, automation.FieldDisabledReason)
+	}
+	if m.FieldCleared(automation.FieldNextRunAt) {
+		fields = append(fields, automation.FieldNextRunAt)
+	}
+	if m.FieldCleared(automation.FieldLastRunAt) {
+		fields = append(fields, automation.FieldLastRunAt)
+	}
+	if m.FieldCleared(automation.FieldCheckedAt) {
+		fields = append(fields, automation.FieldCheckedAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *AutomationMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *AutomationMutation) ClearField(name string) error {
+	switch name {
+	case automation.FieldDescription:
+		m.ClearDescription()
+		return nil
+	case automation.FieldIntegrationID:
+		m.ClearIntegrationID()
+		return nil
+	case automation.FieldDisabledReason:
+		m.ClearDisabledReason()
+		return nil
+	case automation.FieldNextRunAt:
+		m.ClearNextRunAt()
+		return nil
+	case automation.FieldLastRunAt:
+		m.ClearLastRunAt()
+		return nil
+	case automation.FieldCheckedAt:
+		m.ClearCheckedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Automation nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *AutomationMutation) ResetField(name string) error {
+	switch name {
+	case automation.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	case automation.FieldUpdatedAt:
+		m.ResetUpdatedAt()
+		return nil
+	case automation.FieldWorkspaceID:
+		m.ResetWorkspaceID()
+		return nil
+	case automation.FieldName:
+		m.ResetName()
+		return nil
+	case automation.FieldDescription:
+		m.ResetDescription()
+		return nil
+	case automation.FieldEnabled:
+		m.ResetEnabled()
+		return nil
+	case automation.FieldAgentID:
+		m.ResetAgentID()
+		return nil
+	case automation.FieldOwnerID:
+		m.ResetOwnerID()
+		return nil
+	case automation.FieldRunAs:
+		m.ResetRunAs()
+		return nil
+	case automation.FieldInstructions:
+		m.ResetInstructions()
+		return nil
+	case automation.FieldKind:
+		m.ResetKind()
+		return nil
+	case automation.FieldTrigger:
+		m.ResetTrigger()
+		return nil
+	case automation.FieldIntegrationID:
+		m.ResetIntegrationID()
+		return nil
+	case automation.FieldConditions:
+		m.ResetConditions()
+		return nil
+	case automation.FieldApproval:
+		m.ResetApproval()
+		return nil
+	case automation.FieldDelivery:
+		m.ResetDelivery()
+		return nil
+	case automation.FieldLimits:
+		m.ResetLimits()
+		return nil
+	case automation.FieldDedupeKey:
+		m.ResetDedupeKey()
+		return nil
+	case automation.FieldFailureCount:
+		m.ResetFailureCount()
+		return nil
+	case automation.FieldDisabledReason:
+		m.ResetDisabledReason()
+		return nil
+	case automation.FieldNextRunAt:
+		m.ResetNextRunAt()
+		return nil
+	case automation.FieldLastRunAt:
+		m.ResetLastRunAt()
+		return nil
+	case automation.FieldCursors:
+		m.ResetCursors()
+		return nil
+	case automation.FieldCheckedAt:
+		m.ResetCheckedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Automation field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *AutomationMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *AutomationMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *AutomationMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *AutomationMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *AutomationMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *AutomationMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *AutomationMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Automation unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *AutomationMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Automation edge %s", name)
+}
+
+// AutomationRunMutation represents an operation that mutates the AutomationRun nodes in the graph.
+type AutomationRunMutation struct {
+	config
+	op               Op
+	typ              string
+	id               *uuid.UUID
+	created_at       *time.Time
+	updated_at       *time.Time
+	workspace_id     *uuid.UUID
+	automation_id    *uuid.UUID
+	dedupe_key       *string
+	event_id         *uuid.UUID
+	title            *string
+	sender           *string
+	event            *[]byte
+	subject_id       *uuid.UUID
+	private          *bool
+	conversation_id  *uuid.UUID
+	agent_run_id     *uuid.UUID
+	status           *automationrun.Status
+	step             *automationrun.Step
+	reason           *string
+	error_class      *automationrun.ErrorClass
+	answer           *string
+	deliveries       *[]map[string]interface{}
+	appenddeliveries []map[string]interface{}
+	tokens           *int
+	addtokens        *int
+	replay_of        *uuid.UUID
+	retries          *int
+	addretries       *int
+	attempts         *int
+	addattempts      *int
+	due_at           *time.Time
+	started_at       *time.Time
+	waiting_since    *time.Time
+	finished_at      *time.Time
+	clearedFields    map[string]struct{}
+	done             bool
+	oldValue         func(context.Context) (*AutomationRun, error)
+	predicates       []predicate.AutomationRun
+}
+
+var _ ent.Mutation = (*AutomationRunMutation)(nil)
+
+// automationrunOption allows management of the mutation configuration using functional options.
+type automationrunOption func(*AutomationRunMutation)
+
+// newAutomationRunMutation creates new mutation for the AutomationRun entity.
+func newAutomationRunMutation(c config, op Op, opts ...automationrunOption) *AutomationRunMutation {
+	m := &AutomationRunMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeAutomationRun,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withAutomationRunID sets the ID field of the mutation.
+func withAutomationRunID(id uuid.UUID) automationrunOption {
+	return func(m *AutomationRunMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *AutomationRun
+		)
+		m.oldValue = func(ctx context.Context) (*AutomationRun, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().AutomationRun.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withAutomationRun sets the old AutomationRun of the mutation.
+func withAutomationRun(node *AutomationRun) automationrunOption {
+	return func(m *AutomationRunMutation) {
+		m.oldValue = func(context.Context) (*AutomationRun, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m AutomationRunMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m AutomationRunMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of AutomationRun entities.
+func (m *AutomationRunMutation) SetID(id uuid.UUID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *AutomationRunMutation) ID() (id uuid.UUID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *AutomationRunMutation) IDs(ctx context.Context) ([]uuid.UUID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []uuid.UUID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().AutomationRun.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *AutomationRunMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *AutomationRunMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *AutomationRunMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// SetUpdatedAt sets the "updated_at" field.
+func (m *AutomationRunMutation) SetUpdatedAt(t time.Time) {
+	m.updated_at = &t
+}
+
+// UpdatedAt returns the value of the "updated_at" field in the mutation.
+func (m *AutomationRunMutation) UpdatedAt() (r time.Time, exists bool) {
+	v := m.updated_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUpdatedAt returns the old "updated_at" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldUpdatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUpdatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUpdatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUpdatedAt: %w", err)
+	}
+	return oldValue.UpdatedAt, nil
+}
+
+// ResetUpdatedAt resets all changes to the "updated_at" field.
+func (m *AutomationRunMutation) ResetUpdatedAt() {
+	m.updated_at = nil
+}
+
+// SetWorkspaceID sets the "workspace_id" field.
+func (m *AutomationRunMutation) SetWorkspaceID(u uuid.UUID) {
+	m.workspace_id = &u
+}
+
+// WorkspaceID returns the value of the "workspace_id" field in the mutation.
+func (m *AutomationRunMutation) WorkspaceID() (r uuid.UUID, exists bool) {
+	v := m.workspace_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWorkspaceID returns the old "workspace_id" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldWorkspaceID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWorkspaceID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWorkspaceID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWorkspaceID: %w", err)
+	}
+	return oldValue.WorkspaceID, nil
+}
+
+// ResetWorkspaceID resets all changes to the "workspace_id" field.
+func (m *AutomationRunMutation) ResetWorkspaceID() {
+	m.workspace_id = nil
+}
+
+// SetAutomationID sets the "automation_id" field.
+func (m *AutomationRunMutation) SetAutomationID(u uuid.UUID) {
+	m.automation_id = &u
+}
+
+// AutomationID returns the value of the "automation_id" field in the mutation.
+func (m *AutomationRunMutation) AutomationID() (r uuid.UUID, exists bool) {
+	v := m.automation_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAutomationID returns the old "automation_id" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldAutomationID(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAutomationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAutomationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAutomationID: %w", err)
+	}
+	return oldValue.AutomationID, nil
+}
+
+// ResetAutomationID resets all changes to the "automation_id" field.
+func (m *AutomationRunMutation) ResetAutomationID() {
+	m.automation_id = nil
+}
+
+// SetDedupeKey sets the "dedupe_key" field.
+func (m *AutomationRunMutation) SetDedupeKey(s string) {
+	m.dedupe_key = &s
+}
+
+// DedupeKey returns the value of the "dedupe_key" field in the mutation.
+func (m *AutomationRunMutation) DedupeKey() (r string, exists bool) {
+	v := m.dedupe_key
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDedupeKey returns the old "dedupe_key" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldDedupeKey(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDedupeKey is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDedupeKey requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDedupeKey: %w", err)
+	}
+	return oldValue.DedupeKey, nil
+}
+
+// ResetDedupeKey resets all changes to the "dedupe_key" field.
+func (m *AutomationRunMutation) ResetDedupeKey() {
+	m.dedupe_key = nil
+}
+
+// SetEventID sets the "event_id" field.
+func (m *AutomationRunMutation) SetEventID(u uuid.UUID) {
+	m.event_id = &u
+}
+
+// EventID returns the value of the "event_id" field in the mutation.
+func (m *AutomationRunMutation) EventID() (r uuid.UUID, exists bool) {
+	v := m.event_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEventID returns the old "event_id" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldEventID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEventID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEventID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEventID: %w", err)
+	}
+	return oldValue.EventID, nil
+}
+
+// ClearEventID clears the value of the "event_id" field.
+func (m *AutomationRunMutation) ClearEventID() {
+	m.event_id = nil
+	m.clearedFields[automationrun.FieldEventID] = struct{}{}
+}
+
+// EventIDCleared returns if the "event_id" field was cleared in this mutation.
+func (m *AutomationRunMutation) EventIDCleared() bool {
+	_, ok := m.clearedFields[automationrun.FieldEventID]
+	return ok
+}
+
+// ResetEventID resets all changes to the "event_id" field.
+func (m *AutomationRunMutation) ResetEventID() {
+	m.event_id = nil
+	delete(m.clearedFields, automationrun.FieldEventID)
+}
+
+// SetTitle sets the "title" field.
+func (m *AutomationRunMutation) SetTitle(s string) {
+	m.title = &s
+}
+
+// Title returns the value of the "title" field in the mutation.
+func (m *AutomationRunMutation) Title() (r string, exists bool) {
+	v := m.title
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTitle returns the old "title" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldTitle(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTitle is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTitle requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTitle: %w", err)
+	}
+	return oldValue.Title, nil
+}
+
+// ResetTitle resets all changes to the "title" field.
+func (m *AutomationRunMutation) ResetTitle() {
+	m.title = nil
+}
+
+// SetSender sets the "sender" field.
+func (m *AutomationRunMutation) SetSender(s string) {
+	m.sender = &s
+}
+
+// Sender returns the value of the "sender" field in the mutation.
+func (m *AutomationRunMutation) Sender() (r string, exists bool) {
+	v := m.sender
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSender returns the old "sender" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldSender(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSender is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSender requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSender: %w", err)
+	}
+	return oldValue.Sender, nil
+}
+
+// ResetSender resets all changes to the "sender" field.
+func (m *AutomationRunMutation) ResetSender() {
+	m.sender = nil
+}
+
+// SetEvent sets the "event" field.
+func (m *AutomationRunMutation) SetEvent(b []byte) {
+	m.event = &b
+}
+
+// Event returns the value of the "event" field in the mutation.
+func (m *AutomationRunMutation) Event() (r []byte, exists bool) {
+	v := m.event
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEvent returns the old "event" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldEvent(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEvent is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEvent requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEvent: %w", err)
+	}
+	return oldValue.Event, nil
+}
+
+// ClearEvent clears the value of the "event" field.
+func (m *AutomationRunMutation) ClearEvent() {
+	m.event = nil
+	m.clearedFields[automationrun.FieldEvent] = struct{}{}
+}
+
+// EventCleared returns if the "event" field was cleared in this mutation.
+func (m *AutomationRunMutation) EventCleared() bool {
+	_, ok := m.clearedFields[automationrun.FieldEvent]
+	return ok
+}
+
+// ResetEvent resets all changes to the "event" field.
+func (m *AutomationRunMutation) ResetEvent() {
+	m.event = nil
+	delete(m.clearedFields, automationrun.FieldEvent)
+}
+
+// SetSubjectID sets the "subject_id" field.
+func (m *AutomationRunMutation) SetSubjectID(u uuid.UUID) {
+	m.subject_id = &u
+}
+
+// SubjectID returns the value of the "subject_id" field in the mutation.
+func (m *AutomationRunMutation) SubjectID() (r uuid.UUID, exists bool) {
+	v := m.subject_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSubjectID returns the old "subject_id" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldSubjectID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSubjectID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSubjectID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSubjectID: %w", err)
+	}
+	return oldValue.SubjectID, nil
+}
+
+// ClearSubjectID clears the value of the "subject_id" field.
+func (m *AutomationRunMutation) ClearSubjectID() {
+	m.subject_id = nil
+	m.clearedFields[automationrun.FieldSubjectID] = struct{}{}
+}
+
+// SubjectIDCleared returns if the "subject_id" field was cleared in this mutation.
+func (m *AutomationRunMutation) SubjectIDCleared() bool {
+	_, ok := m.clearedFields[automationrun.FieldSubjectID]
+	return ok
+}
+
+// ResetSubjectID resets all changes to the "subject_id" field.
+func (m *AutomationRunMutation) ResetSubjectID() {
+	m.subject_id = nil
+	delete(m.clearedFields, automationrun.FieldSubjectID)
+}
+
+// SetPrivate sets the "private" field.
+func (m *AutomationRunMutation) SetPrivate(b bool) {
+	m.private = &b
+}
+
+// Private returns the value of the "private" field in the mutation.
+func (m *AutomationRunMutation) Private() (r bool, exists bool) {
+	v := m.private
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPrivate returns the old "private" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldPrivate(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPrivate is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPrivate requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPrivate: %w", err)
+	}
+	return oldValue.Private, nil
+}
+
+// ResetPrivate resets all changes to the "private" field.
+func (m *AutomationRunMutation) ResetPrivate() {
+	m.private = nil
+}
+
+// SetConversationID sets the "conversation_id" field.
+func (m *AutomationRunMutation) SetConversationID(u uuid.UUID) {
+	m.conversation_id = &u
+}
+
+// ConversationID returns the value of the "conversation_id" field in the mutation.
+func (m *AutomationRunMutation) ConversationID() (r uuid.UUID, exists bool) {
+	v := m.conversation_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldConversationID returns the old "conversation_id" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldConversationID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldConversationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldConversationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldConversationID: %w", err)
+	}
+	return oldValue.ConversationID, nil
+}
+
+// ClearConversationID clears the value of the "conversation_id" field.
+func (m *AutomationRunMutation) ClearConversationID() {
+	m.conversation_id = nil
+	m.clearedFields[automationrun.FieldConversationID] = struct{}{}
+}
+
+// ConversationIDCleared returns if the "conversation_id" field was cleared in this mutation.
+func (m *AutomationRunMutation) ConversationIDCleared() bool {
+	_, ok := m.clearedFields[automationrun.FieldConversationID]
+	return ok
+}
+
+// ResetConversationID resets all changes to the "conversation_id" field.
+func (m *AutomationRunMutation) ResetConversationID() {
+	m.conversation_id = nil
+	delete(m.clearedFields, automationrun.FieldConversationID)
+}
+
+// SetAgentRunID sets the "agent_run_id" field.
+func (m *AutomationRunMutation) SetAgentRunID(u uuid.UUID) {
+	m.agent_run_id = &u
+}
+
+// AgentRunID returns the value of the "agent_run_id" field in the mutation.
+func (m *AutomationRunMutation) AgentRunID() (r uuid.UUID, exists bool) {
+	v := m.agent_run_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAgentRunID returns the old "agent_run_id" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldAgentRunID(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAgentRunID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAgentRunID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAgentRunID: %w", err)
+	}
+	return oldValue.AgentRunID, nil
+}
+
+// ClearAgentRunID clears the value of the "agent_run_id" field.
+func (m *AutomationRunMutation) ClearAgentRunID() {
+	m.agent_run_id = nil
+	m.clearedFields[automationrun.FieldAgentRunID] = struct{}{}
+}
+
+// AgentRunIDCleared returns if the "agent_run_id" field was cleared in this mutation.
+func (m *AutomationRunMutation) AgentRunIDCleared() bool {
+	_, ok := m.clearedFields[automationrun.FieldAgentRunID]
+	return ok
+}
+
+// ResetAgentRunID resets all changes to the "agent_run_id" field.
+func (m *AutomationRunMutation) ResetAgentRunID() {
+	m.agent_run_id = nil
+	delete(m.clearedFields, automationrun.FieldAgentRunID)
+}
+
+// SetStatus sets the "status" field.
+func (m *AutomationRunMutation) SetStatus(a automationrun.Status) {
+	m.status = &a
+}
+
+// Status returns the value of the "status" field in the mutation.
+func (m *AutomationRunMutation) Status() (r automationrun.Status, exists bool) {
+	v := m.status
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStatus returns the old "status" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldStatus(ctx context.Context) (v automationrun.Status, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStatus is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStatus requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStatus: %w", err)
+	}
+	return oldValue.Status, nil
+}
+
+// ResetStatus resets all changes to the "status" field.
+func (m *AutomationRunMutation) ResetStatus() {
+	m.status = nil
+}
+
+// SetStep sets the "step" field.
+func (m *AutomationRunMutation) SetStep(a automationrun.Step) {
+	m.step = &a
+}
+
+// Step returns the value of the "step" field in the mutation.
+func (m *AutomationRunMutation) Step() (r automationrun.Step, exists bool) {
+	v := m.step
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStep returns the old "step" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldStep(ctx context.Context) (v automationrun.Step, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStep is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStep requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStep: %w", err)
+	}
+	return oldValue.Step, nil
+}
+
+// ResetStep resets all changes to the "step" field.
+func (m *AutomationRunMutation) ResetStep() {
+	m.step = nil
+}
+
+// SetReason sets the "reason" field.
+func (m *AutomationRunMutation) SetReason(s string) {
+	m.reason = &s
+}
+
+// Reason returns the value of the "reason" field in the mutation.
+func (m *AutomationRunMutation) Reason() (r string, exists bool) {
+	v := m.reason
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReason returns the old "reason" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldReason(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReason is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReason requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReason: %w", err)
+	}
+	return oldValue.Reason, nil
+}
+
+// ClearReason clears the value of the "reason" field.
+func (m *AutomationRunMutation) ClearReason() {
+	m.reason = nil
+	m.clearedFields[automationrun.FieldReason] = struct{}{}
+}
+
+// ReasonCleared returns if the "reason" field was cleared in this mutation.
+func (m *AutomationRunMutation) ReasonCleared() bool {
+	_, ok := m.clearedFields[automationrun.FieldReason]
+	return ok
+}
+
+// ResetReason resets all changes to the "reason" field.
+func (m *AutomationRunMutation) ResetReason() {
+	m.reason = nil
+	delete(m.clearedFields, automationrun.FieldReason)
+}
+
+// SetErrorClass sets the "error_class" field.
+func (m *AutomationRunMutation) SetErrorClass(ac automationrun.ErrorClass) {
+	m.error_class = &ac
+}
+
+// ErrorClass returns the value of the "error_class" field in the mutation.
+func (m *AutomationRunMutation) ErrorClass() (r automationrun.ErrorClass, exists bool) {
+	v := m.error_class
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldErrorClass returns the old "error_class" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldErrorClass(ctx context.Context) (v *automationrun.ErrorClass, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldErrorClass is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldErrorClass requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldErrorClass: %w", err)
+	}
+	return oldValue.ErrorClass, nil
+}
+
+// ClearErrorClass clears the value of the "error_class" field.
+func (m *AutomationRunMutation) ClearErrorClass() {
+	m.error_class = nil
+	m.clearedFields[automationrun.FieldErrorClass] = struct{}{}
+}
+
+// ErrorClassCleared returns if the "error_class" field was cleared in this mutation.
+func (m *AutomationRunMutation) ErrorClassCleared() bool {
+	_, ok := m.clearedFields[automationrun.FieldErrorClass]
+	return ok
+}
+
+// ResetErrorClass resets all changes to the "error_class" field.
+func (m *AutomationRunMutation) ResetErrorClass() {
+	m.error_class = nil
+	delete(m.clearedFields, automationrun.FieldErrorClass)
+}
+
+// SetAnswer sets the "answer" field.
+func (m *AutomationRunMutation) SetAnswer(s string) {
+	m.answer = &s
+}
+
+// Answer returns the value of the "answer" field in the mutation.
+func (m *AutomationRunMutation) Answer() (r string, exists bool) {
+	v := m.answer
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAnswer returns the old "answer" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldAnswer(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAnswer is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAnswer requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAnswer: %w", err)
+	}
+	return oldValue.Answer, nil
+}
+
+// ResetAnswer resets all changes to the "answer" field.
+func (m *AutomationRunMutation) ResetAnswer() {
+	m.answer = nil
+}
+
+// SetDeliveries sets the "deliveries" field.
+func (m *AutomationRunMutation) SetDeliveries(value []map[string]interface{}) {
+	m.deliveries = &value
+	m.appenddeliveries = nil
+}
+
+// Deliveries returns the value of the "deliveries" field in the mutation.
+func (m *AutomationRunMutation) Deliveries() (r []map[string]interface{}, exists bool) {
+	v := m.deliveries
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDeliveries returns the old "deliveries" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldDeliveries(ctx context.Context) (v []map[string]interface{}, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDeliveries is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDeliveries requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDeliveries: %w", err)
+	}
+	return oldValue.Deliveries, nil
+}
+
+// AppendDeliveries adds value to the "deliveries" field.
+func (m *AutomationRunMutation) AppendDeliveries(value []map[string]interface{}) {
+	m.appenddeliveries = append(m.appenddeliveries, value...)
+}
+
+// AppendedDeliveries returns the list of values that were appended to the "deliveries" field in this mutation.
+func (m *AutomationRunMutation) AppendedDeliveries() ([]map[string]interface{}, bool) {
+	if len(m.appenddeliveries) == 0 {
+		return nil, false
+	}
+	return m.appenddeliveries, true
+}
+
+// ResetDeliveries resets all changes to the "deliveries" field.
+func (m *AutomationRunMutation) ResetDeliveries() {
+	m.deliveries = nil
+	m.appenddeliveries = nil
+}
+
+// SetTokens sets the "tokens" field.
+func (m *AutomationRunMutation) SetTokens(i int) {
+	m.tokens = &i
+	m.addtokens = nil
+}
+
+// Tokens returns the value of the "tokens" field in the mutation.
+func (m *AutomationRunMutation) Tokens() (r int, exists bool) {
+	v := m.tokens
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTokens returns the old "tokens" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldTokens(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTokens is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTokens requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTokens: %w", err)
+	}
+	return oldValue.Tokens, nil
+}
+
+// AddTokens adds i to the "tokens" field.
+func (m *AutomationRunMutation) AddTokens(i int) {
+	if m.addtokens != nil {
+		*m.addtokens += i
+	} else {
+		m.addtokens = &i
+	}
+}
+
+// AddedTokens returns the value that was added to the "tokens" field in this mutation.
+func (m *AutomationRunMutation) AddedTokens() (r int, exists bool) {
+	v := m.addtokens
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetTokens resets all changes to the "tokens" field.
+func (m *AutomationRunMutation) ResetTokens() {
+	m.tokens = nil
+	m.addtokens = nil
+}
+
+// SetReplayOf sets the "replay_of" field.
+func (m *AutomationRunMutation) SetReplayOf(u uuid.UUID) {
+	m.replay_of = &u
+}
+
+// ReplayOf returns the value of the "replay_of" field in the mutation.
+func (m *AutomationRunMutation) ReplayOf() (r uuid.UUID, exists bool) {
+	v := m.replay_of
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReplayOf returns the old "replay_of" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldReplayOf(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReplayOf is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReplayOf requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReplayOf: %w", err)
+	}
+	return oldValue.ReplayOf, nil
+}
+
+// ClearReplayOf clears the value of the "replay_of" field.
+func (m *AutomationRunMutation) ClearReplayOf() {
+	m.replay_of = nil
+	m.clearedFields[automationrun.FieldReplayOf] = struct{}{}
+}
+
+// ReplayOfCleared returns if the "replay_of" field was cleared in this mutation.
+func (m *AutomationRunMutation) ReplayOfCleared() bool {
+	_, ok := m.clearedFields[automationrun.FieldReplayOf]
+	return ok
+}
+
+// ResetReplayOf resets all changes to the "replay_of" field.
+func (m *AutomationRunMutation) ResetReplayOf() {
+	m.replay_of = nil
+	delete(m.clearedFields, automationrun.FieldReplayOf)
+}
+
+// SetRetries sets the "retries" field.
+func (m *AutomationRunMutation) SetRetries(i int) {
+	m.retries = &i
+	m.addretries = nil
+}
+
+// Retries returns the value of the "retries" field in the mutation.
+func (m *AutomationRunMutation) Retries() (r int, exists bool) {
+	v := m.retries
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRetries returns the old "retries" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldRetries(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRetries is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRetries requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRetries: %w", err)
+	}
+	return oldValue.Retries, nil
+}
+
+// AddRetries adds i to the "retries" field.
+func (m *AutomationRunMutation) AddRetries(i int) {
+	if m.addretries != nil {
+		*m.addretries += i
+	} else {
+		m.addretries = &i
+	}
+}
+
+// AddedRetries returns the value that was added to the "retries" field in this mutation.
+func (m *AutomationRunMutation) AddedRetries() (r int, exists bool) {
+	v := m.addretries
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetRetries resets all changes to the "retries" field.
+func (m *AutomationRunMutation) ResetRetries() {
+	m.retries = nil
+	m.addretries = nil
+}
+
+// SetAttempts sets the "attempts" field.
+func (m *AutomationRunMutation) SetAttempts(i int) {
+	m.attempts = &i
+	m.addattempts = nil
+}
+
+// Attempts returns the value of the "attempts" field in the mutation.
+func (m *AutomationRunMutation) Attempts() (r int, exists bool) {
+	v := m.attempts
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAttempts returns the old "attempts" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldAttempts(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAttempts is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAttempts requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAttempts: %w", err)
+	}
+	return oldValue.Attempts, nil
+}
+
+// AddAttempts adds i to the "attempts" field.
+func (m *AutomationRunMutation) AddAttempts(i int) {
+	if m.addattempts != nil {
+		*m.addattempts += i
+	} else {
+		m.addattempts = &i
+	}
+}
+
+// AddedAttempts returns the value that was added to the "attempts" field in this mutation.
+func (m *AutomationRunMutation) AddedAttempts() (r int, exists bool) {
+	v := m.addattempts
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetAttempts resets all changes to the "attempts" field.
+func (m *AutomationRunMutation) ResetAttempts() {
+	m.attempts = nil
+	m.addattempts = nil
+}
+
+// SetDueAt sets the "due_at" field.
+func (m *AutomationRunMutation) SetDueAt(t time.Time) {
+	m.due_at = &t
+}
+
+// DueAt returns the value of the "due_at" field in the mutation.
+func (m *AutomationRunMutation) DueAt() (r time.Time, exists bool) {
+	v := m.due_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDueAt returns the old "due_at" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldDueAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDueAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDueAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDueAt: %w", err)
+	}
+	return oldValue.DueAt, nil
+}
+
+// ClearDueAt clears the value of the "due_at" field.
+func (m *AutomationRunMutation) ClearDueAt() {
+	m.due_at = nil
+	m.clearedFields[automationrun.FieldDueAt] = struct{}{}
+}
+
+// DueAtCleared returns if the "due_at" field was cleared in this mutation.
+func (m *AutomationRunMutation) DueAtCleared() bool {
+	_, ok := m.clearedFields[automationrun.FieldDueAt]
+	return ok
+}
+
+// ResetDueAt resets all changes to the "due_at" field.
+func (m *AutomationRunMutation) ResetDueAt() {
+	m.due_at = nil
+	delete(m.clearedFields, automationrun.FieldDueAt)
+}
+
+// SetStartedAt sets the "started_at" field.
+func (m *AutomationRunMutation) SetStartedAt(t time.Time) {
+	m.started_at = &t
+}
+
+// StartedAt returns the value of the "started_at" field in the mutation.
+func (m *AutomationRunMutation) StartedAt() (r time.Time, exists bool) {
+	v := m.started_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStartedAt returns the old "started_at" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldStartedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStartedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStartedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStartedAt: %w", err)
+	}
+	return oldValue.StartedAt, nil
+}
+
+// ClearStartedAt clears the value of the "started_at" field.
+func (m *AutomationRunMutation) ClearStartedAt() {
+	m.started_at = nil
+	m.clearedFields[automationrun.FieldStartedAt] = struct{}{}
+}
+
+// StartedAtCleared returns if the "started_at" field was cleared in this mutation.
+func (m *AutomationRunMutation) StartedAtCleared() bool {
+	_, ok := m.clearedFields[automationrun.FieldStartedAt]
+	return ok
+}
+
+// ResetStartedAt resets all changes to the "started_at" field.
+func (m *AutomationRunMutation) ResetStartedAt() {
+	m.started_at = nil
+	delete(m.clearedFields, automationrun.FieldStartedAt)
+}
+
+// SetWaitingSince sets the "waiting_since" field.
+func (m *AutomationRunMutation) SetWaitingSince(t time.Time) {
+	m.waiting_since = &t
+}
+
+// WaitingSince returns the value of the "waiting_since" field in the mutation.
+func (m *AutomationRunMutation) WaitingSince() (r time.Time, exists bool) {
+	v := m.waiting_since
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWaitingSince returns the old "waiting_since" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldWaitingSince(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWaitingSince is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWaitingSince requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWaitingSince: %w", err)
+	}
+	return oldValue.WaitingSince, nil
+}
+
+// ClearWaitingSince clears the value of the "waiting_since" field.
+func (m *AutomationRunMutation) ClearWaitingSince() {
+	m.waiting_since = nil
+	m.clearedFields[automationrun.FieldWaitingSince] = struct{}{}
+}
+
+// WaitingSinceCleared returns if the "waiting_since" field was cleared in this mutation.
+func (m *AutomationRunMutation) WaitingSinceCleared() bool {
+	_, ok := m.clearedFields[automationrun.FieldWaitingSince]
+	return ok
+}
+
+// ResetWaitingSince resets all changes to the "waiting_since" field.
+func (m *AutomationRunMutation) ResetWaitingSince() {
+	m.waiting_since = nil
+	delete(m.clearedFields, automationrun.FieldWaitingSince)
+}
+
+// SetFinishedAt sets the "finished_at" field.
+func (m *AutomationRunMutation) SetFinishedAt(t time.Time) {
+	m.finished_at = &t
+}
+
+// FinishedAt returns the value of the "finished_at" field in the mutation.
+func (m *AutomationRunMutation) FinishedAt() (r time.Time, exists bool) {
+	v := m.finished_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFinishedAt returns the old "finished_at" field's value of the AutomationRun entity.
+// If the AutomationRun object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *AutomationRunMutation) OldFinishedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFinishedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFinishedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFinishedAt: %w", err)
+	}
+	return oldValue.FinishedAt, nil
+}
+
+// ClearFinishedAt clears the value of the "finished_at" field.
+func (m *AutomationRunMutation) ClearFinishedAt() {
+	m.finished_at = nil
+	m.clearedFields[automationrun.FieldFinishedAt] = struct{}{}
+}
+
+// FinishedAtCleared returns if the "finished_at" field was cleared in this mutation.
+func (m *AutomationRunMutation) FinishedAtCleared() bool {
+	_, ok := m.clearedFields[automationrun.FieldFinishedAt]
+	return ok
+}
+
+// ResetFinishedAt resets all changes to the "finished_at" field.
+func (m *AutomationRunMutation) ResetFinishedAt() {
+	m.finished_at = nil
+	delete(m.clearedFields, automationrun.FieldFinishedAt)
+}
+
+// Where appends a list predicates to the AutomationRunMutation builder.
+func (m *AutomationRunMutation) Where(ps ...predicate.AutomationRun) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the AutomationRunMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *AutomationRunMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.AutomationRun, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *AutomationRunMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *AutomationRunMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (AutomationRun).
+func (m *AutomationRunMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *AutomationRunMutation) Fields() []string {
+	fields := make([]string, 0, 27)
+	if m.created_at != nil {
+		fields = append(fields, automationrun.FieldCreatedAt)
+	}
+	if m.updated_at != nil {
+		fields = append(fields, automationrun.FieldUpdatedAt)
+	}
+	if m.workspace_id != nil {
+		fields = append(fields, automationrun.FieldWorkspaceID)
+	}
+	if m.automation_id != nil {
+		fields = append(fields, automationrun.FieldAutomationID)
+	}
+	if m.dedupe_key != nil {
+		fields = append(fields, automationrun.FieldDedupeKey)
+	}
+	if m.event_id != nil {
+		fields = append(fields, automationrun.FieldEventID)
+	}
+	if m.title != nil {
+		fields = append(fields, automationrun.FieldTitle)
+	}
+	if m.sender != nil {
+		fields = append(fields, automationrun.FieldSender)
+	}
+	if m.event != nil {
+		fields = append(fields, automationrun.FieldEvent)
+	}
+	if m.subject_id != nil {
+		fields = append(fields, automationrun.FieldSubjectID)
+	}
+	if m.private != nil {
+		fields = append(fields, automationrun.FieldPrivate)
+	}
+	if m.conversation_id != nil {
+		fields = append(fields, automationrun.FieldConversationID)
+	}
+	if m.agent_run_id != nil {
+		fields = append(fields, automationrun.FieldAgentRunID)
+	}
+	if m.status != nil {
+		fields = append(fields, automationrun.FieldStatus)
+	}
+	if m.step != nil {
+		fields = append(fields, automationrun.FieldStep)
+	}
+	if m.reason != nil {
+		fields = append(fields, automationrun.FieldReason)
+	}
+	if m.error_class != nil {
+		fields = append(fields, automationrun.FieldErrorClass)
+	}
+	if m.answer != nil {
+		fields = append(fields, automationrun.FieldAnswer)
+	}
+	if m.deliveries != nil {
+		fields = append(fields, automationrun.FieldDeliveries)
+	}
+	if m.tokens != nil {
+		fields = append(fields, automationrun.FieldTokens)
+	}
+	if m.replay_of != nil {
+		fields = append(fields, automationrun.FieldReplayOf)
+	}
+	if m.retries != nil {
+		fields = append(fields, automationrun.FieldRetries)
+	}
+	if m.attempts != nil {
+		fields = append(fields, automationrun.FieldAttempts)
+	}
+	if m.due_at != nil {
+		fields = append(fields, automationrun.FieldDueAt)
+	}
+	if m.started_at != nil {
+		fields = append(fields, automationrun.FieldStartedAt)
+	}
+	if m.waiting_since != nil {
+		fields = append(fields, automationrun.FieldWaitingSince)
+	}
+	if m.finished_at != nil {
+		fields = append(fields, automationrun.FieldFinishedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *AutomationRunMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case automationrun.FieldCreatedAt:
+		return m.CreatedAt()
+	case automationrun.FieldUpdatedAt:
+		return m.UpdatedAt()
+	case automationrun.FieldWorkspaceID:
+		return m.WorkspaceID()
+	case automationrun.FieldAutomationID:
+		return m.AutomationID()
+	case automationrun.FieldDedupeKey:
+		return m.DedupeKey()
+	case automationrun.FieldEventID:
+		return m.EventID()
+	case automationrun.FieldTitle:
+		return m.Title()
+	case automationrun.FieldSender:
+		return m.Sender()
+	case automationrun.FieldEvent:
+		return m.Event()
+	case automationrun.FieldSubjectID:
+		return m.SubjectID()
+	case automationrun.FieldPrivate:
+		return m.Private()
+	case automationrun.FieldConversationID:
+		return m.ConversationID()
+	case automationrun.FieldAgentRunID:
+		return m.AgentRunID()
+	case automationrun.FieldStatus:
+		return m.Status()
+	case automationrun.FieldStep:
+		return m.Step()
+	case automationrun.FieldReason:
+		return m.Reason()
+	case automationrun.FieldErrorClass:
+		return m.ErrorClass()
+	case automationrun.FieldAnswer:
+		return m.Answer()
+	case automationrun.FieldDeliveries:
+		return m.Deliveries()
+	case automationrun.FieldTokens:
+		return m.Tokens()
+	case automationrun.FieldReplayOf:
+		return m.ReplayOf()
+	case automationrun.FieldRetries:
+		return m.Retries()
+	case automationrun.FieldAttempts:
+		return m.Attempts()
+	case automationrun.FieldDueAt:
+		return m.DueAt()
+	case automationrun.FieldStartedAt:
+		return m.StartedAt()
+	case automationrun.FieldWaitingSince:
+		return m.WaitingSince()
+	case automationrun.FieldFinishedAt:
+		return m.FinishedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *AutomationRunMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case automationrun.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	case automationrun.FieldUpdatedAt:
+		return m.OldUpdatedAt(ctx)
+	case automationrun.FieldWorkspaceID:
+		return m.OldWorkspaceID(ctx)
+	case automationrun.FieldAutomationID:
+		return m.OldAutomationID(ctx)
+	case automationrun.FieldDedupeKey:
+		return m.OldDedupeKey(ctx)
+	case automationrun.FieldEventID:
+		return m.OldEventID(ctx)
+	case automationrun.FieldTitle:
+		return m.OldTitle(ctx)
+	case automationrun.FieldSender:
+		return m.OldSender(ctx)
+	case automationrun.FieldEvent:
+		return m.OldEvent(ctx)
+	case automationrun.FieldSubjectID:
+		return m.OldSubjectID(ctx)
+	case automationrun.FieldPrivate:
+		return m.OldPrivate(ctx)
+	case automationrun.FieldConversationID:
+		return m.OldConversationID(ctx)
+	case automationrun.FieldAgentRunID:
+		return m.OldAgentRunID(ctx)
+	case automationrun.FieldStatus:
+		return m.OldStatus(ctx)
+	case automationrun.FieldStep:
+		return m.OldStep(ctx)
+	case automationrun.FieldReason:
+		return m.OldReason(ctx)
+	case automationrun.FieldErrorClass:
+		return m.OldErrorClass(ctx)
+	case automationrun.FieldAnswer:
+		return m.OldAnswer(ctx)
+	case automationrun.FieldDeliveries:
+		return m.OldDeliveries(ctx)
+	case automationrun.FieldTokens:
+		return m.OldTokens(ctx)
+	case automationrun.FieldReplayOf:
+		return m.OldReplayOf(ctx)
+	case automationrun.FieldRetries:
+		return m.OldRetries(ctx)
+	case automationrun.FieldAttempts:
+		return m.OldAttempts(ctx)
+	case automationrun.FieldDueAt:
+		return m.OldDueAt(ctx)
+	case automationrun.FieldStartedAt:
+		return m.OldStartedAt(ctx)
+	case automationrun.FieldWaitingSince:
+		return m.OldWaitingSince(ctx)
+	case automationrun.FieldFinishedAt:
+		return m.OldFinishedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown AutomationRun field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *AutomationRunMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case automationrun.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	case automationrun.FieldUpdatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUpdatedAt(v)
+		return nil
+	case automationrun.FieldWorkspaceID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWorkspaceID(v)
+		return nil
+	case automationrun.FieldAutomationID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAutomationID(v)
+		return nil
+	case automationrun.FieldDedupeKey:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDedupeKey(v)
+		return nil
+	case automationrun.FieldEventID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEventID(v)
+		return nil
+	case automationrun.FieldTitle:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTitle(v)
+		return nil
+	case automationrun.FieldSender:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSender(v)
+		return nil
+	case automationrun.FieldEvent:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEvent(v)
+		return nil
+	case automationrun.FieldSubjectID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSubjectID(v)
+		return nil
+	case automationrun.FieldPrivate:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPrivate(v)
+		return nil
+	case automationrun.FieldConversationID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetConversationID(v)
+		return nil
+	case automationrun.FieldAgentRunID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAgentRunID(v)
+		return nil
+	case automationrun.FieldStatus:
+		v, ok := value.(automationrun.Status)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStatus(v)
+		return nil
+	case automationrun.FieldStep:
+		v, ok := value.(automationrun.Step)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStep(v)
+		return nil
+	case automationrun.FieldReason:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReason(v)
+		return nil
+	case automationrun.FieldErrorClass:
+		v, ok := value.(automationrun.ErrorClass)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetErrorClass(v)
+		return nil
+	case automationrun.FieldAnswer:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAnswer(v)
+		return nil
+	case automationrun.FieldDeliveries:
+		v, ok := value.([]map[string]interface{})
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDeliveries(v)
+		return nil
+	case automationrun.FieldTokens:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTokens(v)
+		return nil
+	case automationrun.FieldReplayOf:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReplayOf(v)
+		return nil
+	case automationrun.FieldRetries:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRetries(v)
+		return nil
+	case automationrun.FieldAttempts:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAttempts(v)
+		return nil
+	case automationrun.FieldDueAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDueAt(v)
+		return nil
+	case automationrun.FieldStartedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStartedAt(v)
+		return nil
+	case automationrun.FieldWaitingSince:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWaitingSince(v)
+		return nil
+	case automationrun.FieldFinishedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFinishedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown AutomationRun field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *AutomationRunMutation) AddedFields() []string {
+	var fields []string
+	if m.addtokens != nil {
+		fields = append(fields, automationrun.FieldTokens)
+	}
+	if m.addretries != nil {
+		fields = append(fields, automationrun.FieldRetries)
+	}
+	if m.addattempts != nil {
+		fields = append(fields, automationrun.FieldAttempts)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *AutomationRunMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case automationrun.FieldTokens:
+		return m.AddedTokens()
+	case automationrun.FieldRetries:
+		return m.AddedRetries()
+	case automationrun.FieldAttempts:
+		return m.AddedAttempts()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *AutomationRunMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case automationrun.FieldTokens:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddTokens(v)
+		return nil
+	case automationrun.FieldRetries:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddRetries(v)
+		return nil
+	case automationrun.FieldAttempts:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddAttempts(v)
+		return nil
+	}
+	return fmt.Errorf("unknown AutomationRun numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *AutomationRunMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(automationrun.FieldEventID) {
+		fields = append(fields, automationrun.FieldEventID)
+	}
+	if m.FieldCleared(automationrun.FieldEvent) {
+		fields = append(fields, automationrun.FieldEvent)
+	}
+	if m.FieldCleared(automationrun.FieldSubjectID) {
+		fields = append(fields, automationrun.FieldSubjectID)
+	}
+	if m.FieldCleared(automationrun.FieldConversationID) {
+		fields = append(fields, automationrun.FieldConversationID)
+	}
+	if m.FieldCleared(automationrun.FieldAgentRunID) {
+		fields = append(fields, automationrun.FieldAgentRunID)
+	}
+	if m.FieldCleared(automationrun.FieldReason) {
+		fields = append(fields, automationrun.FieldReason)
+	}
+	if m.FieldCleared(automationrun.FieldErrorClass) {
+		fields = append(fields, automationrun.FieldErrorClass)
+	}
+	if m.FieldCleared(automationrun.FieldReplayOf) {
+		fields = append(fields, automationrun.FieldReplayOf)
+	}
+	if m.FieldCleared(automationrun.FieldDueAt) {
+		fields = append(fields, automationrun.FieldDueAt)
+	}
+	if m.FieldCleared(automationrun.FieldStartedAt) {
+		fields = append(fields, automationrun.FieldStartedAt)
+	}
+	if m.FieldCleared(automationrun.FieldWaitingSince) {
+		fields = append(fields, automationrun.FieldWaitingSince)
+	}
+	if m.FieldCleared(automationrun.FieldFinishedAt) {
+		fields = append(fields, automationrun.FieldFinishedAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *AutomationRunMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *AutomationRunMutation) ClearField(name string) error {
+	switch name {
+	case automationrun.FieldEventID:
+		m.ClearEventID()
+		return nil
+	case automationrun.FieldEvent:
+		m.ClearEvent()
+		return nil
+	case automationrun.FieldSubjectID:
+		m.ClearSubjectID()
+		return nil
+	case automationrun.FieldConversationID:
+		m.ClearConversationID()
+		return nil
+	case automationrun.FieldAgentRunID:
+		m.ClearAgentRunID()
+		return nil
+	case automationrun.FieldReason:
+		m.ClearReason()
+		return nil
+	case automationrun.FieldErrorClass:
+		m.ClearErrorClass()
+		return nil
+	case automationrun.FieldReplayOf:
+		m.ClearReplayOf()
+		return nil
+	case automationrun.FieldDueAt:
+		m.ClearDueAt()
+		return nil
+	case automationrun.FieldStartedAt:
+		m.ClearStartedAt()
+		return nil
+	case automationrun.FieldWaitingSince:
+		m.ClearWaitingSince()
+		return nil
+	case automationrun.FieldFinishedAt:
+		m.ClearFinishedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown AutomationRun nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *AutomationRunMutation) ResetField(name string) error {
+	switch name {
+	case automationrun.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	case automationrun.FieldUpdatedAt:
+		m.ResetUpdatedAt()
+		return nil
+	case automationrun.FieldWorkspaceID:
+		m.ResetWorkspaceID()
+		return nil
+	case automationrun.FieldAutomationID:
+		m.ResetAutomationID()
+		return nil
+	case automationrun.FieldDedupeKey:
+		m.ResetDedupeKey()
+		return nil
+	case automationrun.FieldEventID:
+		m.ResetEventID()
+		return nil
+	case automationrun.FieldTitle:
+		m.ResetTitle()
+		return nil
+	case automationrun.FieldSender:
+		m.ResetSender()
+		return nil
+	case automationrun.FieldEvent:
+		m.ResetEvent()
+		return nil
+	case automationrun.FieldSubjectID:
+		m.ResetSubjectID()
+		return nil
+	case automationrun.FieldPrivate:
+		m.ResetPrivate()
+		return nil
+	case automationrun.FieldConversationID:
+		m.ResetConversationID()
+		return nil
+	case automationrun.FieldAgentRunID:
+		m.ResetAgentRunID()
+		return nil
+	case automationrun.FieldStatus:
+		m.ResetStatus()
+		return nil
+	case automationrun.FieldStep:
+		m.ResetStep()
+		return nil
+	case automationrun.FieldReason:
+		m.ResetReason()
+		return nil
+	case automationrun.FieldErrorClass:
+		m.ResetErrorClass()
+		return nil
+	case automationrun.FieldAnswer:
+		m.ResetAnswer()
+		return nil
+	case automationrun.FieldDeliveries:
+		m.ResetDeliveries()
+		return nil
+	case automationrun.FieldTokens:
+		m.ResetTokens()
+		return nil
+	case automationrun.FieldReplayOf:
+		m.ResetReplayOf()
+		return nil
+	case automationrun.FieldRetries:
+		m.ResetRetries()
+		return nil
+	case automationrun.FieldAttempts:
+		m.ResetAttempts()
+		return nil
+	case automationrun.FieldDueAt:
+		m.ResetDueAt()
+		return nil
+	case automationrun.FieldStartedAt:
+		m.ResetStartedAt()
+		return nil
+	case automationrun.FieldWaitingSince:
+		m.ResetWaitingSince()
+		return nil
+	case automationrun.FieldFinishedAt:
+		m.ResetFinishedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown AutomationRun field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *AutomationRunMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *AutomationRunMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *AutomationRunMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *AutomationRunMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *AutomationRunMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *AutomationRunMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *AutomationRunMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown AutomationRun unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *AutomationRunMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown AutomationRun edge %s", name)
 }
 
 // CollectionMutation represents an operation that mutates the Collection nodes in the graph.

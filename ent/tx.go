@@ -28,6 +28,10 @@ type Tx struct {
 	Approval *ApprovalClient
 	// AuditEntry is the client for interacting with the AuditEntry builders.
 	AuditEntry *AuditEntryClient
+	// Automation is the client for interacting with the Automation builders.
+	Automation *AutomationClient
+	// AutomationRun is the client for interacting with the AutomationRun builders.
+	AutomationRun *AutomationRunClient
 	// Collection is the client for interacting with the Collection builders.
 	Collection *CollectionClient
 	// Connector is the client for interacting with the Connector builders.
@@ -210,6 +214,8 @@ func (tx *Tx) init() {
 	tx.AgentTemplate = NewAgentTemplateClient(tx.config)
 	tx.Approval = NewApprovalClient(tx.config)
 	tx.AuditEntry = NewAuditEntryClient(tx.config)
+	tx.Automation = NewAutomationClient(tx.config)
+	tx.AutomationRun = NewAutomationRunClient(tx.config)
 	tx.Collection = NewCollectionClient(tx.config)
 	tx.Connector = NewConnectorClient(tx.config)
 	tx.Conversation = NewConversationClient(tx.config)

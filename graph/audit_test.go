@@ -36,6 +36,9 @@ func unaudited() map[string]string {
 		"Mutation.startOIDCSignIn":        "nobody is known yet; the session is noted when it is opened",
 		"Mutation.answerOIDCSignIn":       "the session is noted when it is opened",
 		"Mutation.resendInboundEvent":     "it processes an event again, whose row says so, and changes no setting",
+		"Mutation.runAutomation":          "the run is a row that says so, and changes no setting",
+		"Mutation.replayAutomationRun":    "the run is a row that says so, and changes no setting",
+		"Mutation.cancelAutomationRun":    "the run is a row that says so, and changes no setting",
 		"Mutation.cancelRun":              "a run is its person's own, and is kept with all its events",
 	}
 }

@@ -81,6 +81,7 @@ func calls() map[string]maker {
 	maps.Copy(all, agentCalls())
 	maps.Copy(all, talkCalls())
 	maps.Copy(all, inboundCalls())
+	maps.Copy(all, automationCalls())
 	return all
 }
 

@@ -6,6 +6,8 @@ import (
 	"github.com/magpie-search/magpie/agents/memory"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/agentmemory"
+	"github.com/magpie-search/magpie/ent/automation"
+	"github.com/magpie-search/magpie/ent/automationrun"
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/ent/inboundevent"
@@ -48,6 +50,12 @@ func setComplexity(c *generated.ComplexityRoot) {
 		return rows(child, after, first, before, last, order)
 	}
 	c.Query.InboundEvents = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.InboundEventOrder, _ *uuid.UUID, _ []inboundevent.Status) int {
+		return rows(child, after, first, before, last, order)
+	}
+	c.Query.Automations = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.AutomationOrder, _ *automation.Kind, _ *bool) int {
+		return rows(child, after, first, before, last, order)
+	}
+	c.Query.AutomationRuns = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.AutomationRunOrder, _ *uuid.UUID, _ []automationrun.Status) int {
 		return rows(child, after, first, before, last, order)
 	}
 	c.Query.APIKeys = rows[ent.APIKeyOrder]

@@ -40,6 +40,8 @@ func (r *Resolver) AgentRun() generated.AgentRunResolver { return &agentRunResol
 
 func (r *Resolver) AuditEntry() generated.AuditEntryResolver { return &auditEntryResolver{r} }
 
+func (r *Resolver) AutomationRun() generated.AutomationRunResolver { return &automationRunResolver{r} }
+
 func (r *Resolver) Collection() generated.CollectionResolver { return &collectionResolver{r} }
 
 func (r *Resolver) Connector() generated.ConnectorResolver { return &connectorResolver{r} }
@@ -66,6 +68,7 @@ type (
 	agentMemoryResolver        struct{ *Resolver }
 	agentRunResolver           struct{ *Resolver }
 	auditEntryResolver         struct{ *Resolver }
+	automationRunResolver      struct{ *Resolver }
 	collectionResolver         struct{ *Resolver }
 	connectorResolver          struct{ *Resolver }
 	conversationResolver       struct{ *Resolver }

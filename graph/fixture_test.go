@@ -18,6 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/magpie-search/magpie/agents/approval"
+	"github.com/magpie-search/magpie/agents/automation"
 	"github.com/magpie-search/magpie/agents/catalog"
 	"github.com/magpie-search/magpie/agents/memory"
 	"github.com/magpie-search/magpie/agents/run"
@@ -166,6 +167,7 @@ func newFixture(t *testing.T) *fixture {
 		Ent: db.Ent, Pool: db.Pool, Providers: provider.All(provider.Deps{Dial: httpx.NewGuard(nil).DialContext}), Box: box, Queue: q,
 		BaseURL: "https://magpie.example.com", Log: log,
 	})
+	automations := automation.NewStore(automation.Options{Ent: db.Ent, Box: box, Index: documents, Deliveries: []string{automation.Document}, Log: log})
 	events := analytics.New(db.Pool, analytics.StoreOptions{})
 	h := &fixture{db: db, box: box, queue: q, files: files, models: embedders, sources: connector.Options{
 		Ent: db.Ent, Kinds: kinds, Vault: credential.NewVault(box), Grants: grants, Jobs: jobs, Files: files, Inbox: inbox,
@@ -180,7 +182,7 @@ func newFixture(t *testing.T) *fixture {
 		}),
 		Documents:  document.New(document.Options{Ent: db.Ent, Index: documents, Summaries: summaries, Principals: principals}),
 		WhyNot:     whynot.New(whynot.Options{Ent: db.Ent, Search: engine, Principals: principals}),
-		Connectors: sources, Kinds: kinds, Grants: grants, Inbox: inbox, Events: received, Jobs: jobs, Index: documents, Search: engine, Chat: talk, Answers: answers,
+		Connectors: sources, Kinds: kinds, Grants: grants, Inbox: inbox, Events: received, Automations: automations, Jobs: jobs, Index: documents, Search: engine, Chat: talk, Answers: answers,
 		Conversations: conversation.New(conversation.Options{Ent: db.Ent, Analytics: events, Log: log}),
 		Agents:        agents, Templates: template.NewStore(db.Ent, agents),
 		Memories: memory.NewStore(db.Ent, embedders, memory.Options{Analyzer: analyzer}), Runs: runs,
@@ -219,6 +221,7 @@ type tenant struct {
 	run                      uuid.UUID
 	plan                     uuid.UUID
 	integration, inbound     uuid.UUID // an inbound integration and an event of it
+	automation, automated    uuid.UUID // an automation and a run of it
 	email                    string
 }
 
@@ -283,6 +286,8 @@ func (h *fixture) tenant(t *testing.T, name string) *tenant {
 	n.plan = plan.ID
 	n.integration = anIntegration(t, h, n)
 	n.inbound = anEvent(t, h, n)
+	n.automation = anAutomation(t, h, n)
+	n.automated = aRun(t, h, n)
 	must(h.db.Ent.PlanItem.Create().SetConnectorID(n.connector).SetJobID(plan.ID).SetSourceID("guide.md").SetPath("guide.md of " + name).SetAction("UNCHANGED").Exec(ctx))
 	return n
 }

@@ -152,7 +152,7 @@ func withoutDocuments() map[string]string {
 		"Mutation.deleteDocument":     "has a test of its own, since it ends what there is to see",
 		"Mutation.retryItems":         "has a test of its own, since it can be done once",
 	}
-	for _, name := range strings.Fields(`agent agentTemplate agentTemplates agentTools agents apiKey apiKeys chatModels connectorKinds inboundEvents inboundIntegration inboundIntegrations inboundProviders invitation invitationOfToken
+	for _, name := range strings.Fields(`agent agentTemplate agentTemplates agentTools agents apiKey apiKeys automation automationRun automationRuns automationTemplates automations chatModels connectorKinds inboundEvents inboundIntegration inboundIntegrations inboundProviders invitation invitationOfToken
 		invitations me member members mySessions myWorkspaces oauthGrants oauthProviders signInMethods signUpAllowed usage`) {
 		out["Query."+name] = no
 	}

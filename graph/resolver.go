@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/magpie-search/magpie/agents/automation"
 	"github.com/magpie-search/magpie/agents/catalog"
 	"github.com/magpie-search/magpie/agents/memory"
 	"github.com/magpie-search/magpie/agents/run"
@@ -51,6 +52,7 @@ type Resolver struct {
 	Grants        *oauth.Grants
 	Inbox         *inbound.Inbox
 	Events        *inbox.Inbox // of inbound integrations
+	Automations   *automation.Store
 	Jobs          *syncjob.Jobs
 	Index         *index.Store
 	Search        *search.Engine

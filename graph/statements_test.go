@@ -35,6 +35,8 @@ func lists(n *tenant) map[string]trial {
 		"Query.connectors":                   {"{ connectors {" + page + "edges { node { name docSync { syncStrategy } pendingDeletion { documents } freshness { waiting lastDay { p95 } } history { total } collection { name stats { documentCount } } jobs(first: 1) { edges { node { status } } } } } } }", nil, ""},
 		"Query.documents":                    {"{ documents(first: 40) {" + page + "edges { node { title content summary collectionName source allMetadata } } } }", nil, ""},
 		"Query.inboundIntegrations":          {"{ inboundIntegrations {" + page + "edges { node { name url status } } } }", nil, ""},
+		"Query.automations":                  {"{ automations {" + page + "edges { node { name kind trigger nextRunAt } } } }", nil, ""},
+		"Query.automationRuns":               {"{ automationRuns {" + page + "edges { node { title status output deliveries { kind status } } } } }", nil, ""},
 		"Query.inboundEvents":                {"{ inboundEvents {" + page + "edges { node { summary type status automationIds } } } }", nil, ""},
 		"Query.syncJobs":                     {"query($i: ID!) { syncJobs(connectorId: $i) {" + page + "edges { node { status startedAt duration pages bytesFetched progress { indexed } stats { added } } } } }", id(n.connector), ""},
 		"Query.syncItems":                    {"query($i: ID!) { syncItems(connectorId: $i) {" + page + "edges { node { path status reason } } } }", id(n.connector), ""},
@@ -119,6 +121,8 @@ func (h *fixture) rowsOf(t *testing.T, n *tenant, number int) {
 	must[*ent.AgentRun](t)(h.db.Ent.AgentRun.Create().SetAgentID(n.agent).SetConversationID(n.talk).SetMessage(name).SetStatus(agentrun.StatusCompleted).Save(owner))
 	anIntegration(t, h, n)
 	anEvent(t, h, n)
+	anAutomation(t, h, n)
+	aRun(t, h, n)
 	talk := must[*ent.Conversation](t)(h.db.Ent.Conversation.Create().SetTitle(name).Save(owner))
 	for _, id := range []uuid.UUID{talk.ID, n.talk} {
 		must[*ent.Message](t)(h.db.Ent.Message.Create().SetConversationID(id).SetRole("USER").SetContent(name).Save(owner))

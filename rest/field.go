@@ -13,18 +13,19 @@ import (
 type kind uint8
 
 const (
-	text       kind = iota
-	uid             // a UUID
-	integer         // a whole number
-	number          // any number
-	boolean         // true or false
-	textList        // an array of strings
-	uuidList        // an array of UUIDs; in bodies only
-	date            // YYYY-MM-DD
-	timestamp       // RFC 3339
-	group           // an object with known fields
-	objects         // an array of objects with known fields; in bodies only
-	freeObject      // an object with any fields
+	text        kind = iota
+	uid              // a UUID
+	integer          // a whole number
+	number           // any number
+	boolean          // true or false
+	textList         // an array of strings
+	uuidList         // an array of UUIDs; in bodies only
+	date             // YYYY-MM-DD
+	timestamp        // RFC 3339
+	group            // an object with known fields
+	objects          // an array of objects with known fields; in bodies only
+	freeObject       // an object with any fields
+	freeObjects      // an array of objects with any fields; in bodies only
 )
 
 // field is a field of a body or a query parameter.

@@ -447,5 +447,6 @@ func rows() map[string]any {
 	}
 	maps.Copy(all, peopleRows(tokens))
 	maps.Copy(all, inboundRows(kind))
+	maps.Copy(all, automationRows())
 	return all
 }

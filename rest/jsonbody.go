@@ -234,9 +234,32 @@ func (f *field) fromJSON(value any) (read any, problem string) {
 			return nil, "must be an object"
 		}
 		return inner, checkContent(inner)
+	case freeObjects:
+		return f.freeObjects(value)
 	default:
 		return nil, "cannot be read"
 	}
+}
+
+// freeObjects reads an array of objects with any fields.
+func (f *field) freeObjects(value any) (read any, problem string) {
+	list, ok := value.([]any)
+	if !ok {
+		return nil, "must be an array of objects"
+	}
+	if len(list) > f.maxItems {
+		return nil, fmt.Sprintf("must have at most %d items", f.maxItems)
+	}
+	for _, item := range list {
+		inner, ok := item.(map[string]any)
+		if !ok {
+			return nil, "must be an array of objects"
+		}
+		if problem := checkContent(inner); problem != "" {
+			return nil, problem
+		}
+	}
+	return list, ""
 }
 
 func uuidsOf(value any) (read any, problem string) {

@@ -194,6 +194,10 @@ func (d *describer) fieldSchema(r *route, f *field) *openapi.Schema {
 	case freeObject:
 		s = openapi.Of(openapi.Object)
 		s.AdditionalProperties = new(true)
+	case freeObjects:
+		s = openapi.Of(openapi.Array)
+		s.Items, s.MaxItems = openapi.Of(openapi.Object), f.maxItems
+		s.Items.AdditionalProperties = new(true)
 	default:
 		s = openapi.Of(openapi.String)
 		s.MaxLength = f.maxLength

@@ -161,6 +161,7 @@ func newTable() []*route {
 	table = append(table, auditRoutes()...)
 	table = append(table, engineRoutes()...)
 	table = append(table, inboundRoutes()...)
+	table = append(table, automationRoutes()...)
 	for _, r := range table {
 		r.segments = parsePattern(r.Pattern)
 		if r.answer == "" {
@@ -302,6 +303,10 @@ func noun(before string) string {
 		return "Integration"
 	case "inbound-events":
 		return "Event"
+	case "automations":
+		return "Automation"
+	case "automation-runs":
+		return "Automation run"
 	case "callback":
 		return "Provider"
 	default:

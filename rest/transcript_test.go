@@ -326,6 +326,7 @@ func TestEveryRouteHasItsTranscript(t *testing.T) {
 	maps.Copy(told, agentExamples())
 	maps.Copy(told, talkExamples())
 	maps.Copy(told, inboundExamples())
+	maps.Copy(told, automationExamples())
 	written := map[string]bool{}
 	for _, route := range rest.Routes() {
 		name := route.Method + " " + route.Pattern

@@ -67,6 +67,13 @@ type Runs interface {
 	Continue(ctx context.Context, t queue.Run) error
 }
 
+// Automations starts agents when something happens (agents/automation).
+type Automations interface {
+	// Tick starts what is due and does one step of every due run, from PostgreSQL. Any
+	// number of workers may call it.
+	Tick(ctx context.Context) error
+}
+
 // Options has useful zero values. The defaults of numbers and intervals are in the
 // comments.
 type Options struct {
@@ -77,6 +84,7 @@ type Options struct {
 	InboundEvery   time.Duration // between dispatches of webhook deliveries: 500 ms
 	PollEvery      time.Duration // between looks at an empty queue: 200 ms
 	SubscribeEvery time.Duration // between checks of webhook subscriptions: 15 s
+	AutomateEvery  time.Duration // between calls of Automations.Tick: 1 s
 	MaintainEvery  time.Duration // between calls of Maintain: 30 s
 	Shutdown       time.Duration // for running slices to save themselves: 20 s
 
@@ -87,6 +95,7 @@ type Options struct {
 	Permissions   Permissions
 	Events        Events
 	Runs          Runs
+	Automations   Automations
 	// Maintain maintains data that is derived from documents, such as search
 	// indexes. Calls do not overlap.
 	Maintain func(ctx context.Context) error
@@ -110,6 +119,7 @@ func (o Options) withDefaults() Options {
 		{&o.Shutdown, 20 * time.Second},
 		{&o.SubscribeEvery, 15 * time.Second},
 		{&o.MaintainEvery, 30 * time.Second},
+		{&o.AutomateEvery, time.Second},
 	} {
 		if *d.field <= 0 {
 			*d.field = d.value

@@ -104,6 +104,9 @@ func (w *Worker) loops() []loop {
 	if o.Runs != nil {
 		loops = append(loops, loop{"queue runs", o.SweepEvery, func(ctx context.Context) error { return enqueue(ctx, w.queue, o.Runs.Pending) }})
 	}
+	if o.Automations != nil {
+		loops = append(loops, loop{"run automations", o.AutomateEvery, o.Automations.Tick})
+	}
 	if o.Inbound != nil {
 		loops = append(loops, loop{"dispatch webhooks", o.InboundEvery, func(ctx context.Context) error {
 			_, err := o.Inbound.Dispatch(ctx)

@@ -124,7 +124,7 @@ func Evaluate(rules []Rule, arguments json.RawMessage) Policy {
 
 // Holds reports whether the rule applies to a decoded JSON value.
 func (r Rule) Holds(value any) bool {
-	found := valuesAt(value, strings.Split(r.Path, "."))
+	found := Values(value, r.Path)
 	switch r.Op {
 	case Exists:
 		wanted, _ := r.Value.(bool)
@@ -175,6 +175,9 @@ func (r Rule) matches(v any) bool {
 		return false
 	}
 }
+
+// Values returns the values at the path of a rule in a decoded JSON value.
+func Values(value any, path string) []any { return valuesAt(value, strings.Split(path, ".")) }
 
 // valuesAt returns the values at a path.
 func valuesAt(value any, path []string) []any {

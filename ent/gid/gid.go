@@ -46,6 +46,8 @@ const (
 	IntegrationTool
 	ToolConnection
 	ToolGrant
+	Automation
+	AutomationRun
 )
 
 // New returns a new id of kind k: a version 8 UUID (RFC 9562, section 5.8) of 48
@@ -140,6 +142,10 @@ func table(k Kind) (string, bool) {
 		return "approvals", true
 	case ToolGrant:
 		return "tool_grants", true
+	case Automation:
+		return "automations", true
+	case AutomationRun:
+		return "automation_runs", true
 	case Passage, PrincipalGroup:
 		return "", true
 	default:

@@ -15,6 +15,8 @@ import (
 	"github.com/magpie-search/magpie/ent/apikey"
 	"github.com/magpie-search/magpie/ent/approval"
 	"github.com/magpie-search/magpie/ent/auditentry"
+	"github.com/magpie-search/magpie/ent/automation"
+	"github.com/magpie-search/magpie/ent/automationrun"
 	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/conversation"
@@ -283,6 +285,60 @@ func (f TraverseAuditEntry) Traverse(ctx context.Context, q ent.Query) error {
 		return f(ctx, q)
 	}
 	return fmt.Errorf("unexpected query type %T. expect *ent.AuditEntryQuery", q)
+}
+
+// The AutomationFunc type is an adapter to allow the use of ordinary function as a Querier.
+type AutomationFunc func(context.Context, *ent.AutomationQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f AutomationFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.AutomationQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.AutomationQuery", q)
+}
+
+// The TraverseAutomation type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseAutomation func(context.Context, *ent.AutomationQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseAutomation) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseAutomation) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.AutomationQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.AutomationQuery", q)
+}
+
+// The AutomationRunFunc type is an adapter to allow the use of ordinary function as a Querier.
+type AutomationRunFunc func(context.Context, *ent.AutomationRunQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f AutomationRunFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.AutomationRunQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.AutomationRunQuery", q)
+}
+
+// The TraverseAutomationRun type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseAutomationRun func(context.Context, *ent.AutomationRunQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseAutomationRun) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseAutomationRun) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.AutomationRunQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.AutomationRunQuery", q)
 }
 
 // The CollectionFunc type is an adapter to allow the use of ordinary function as a Querier.
@@ -896,6 +952,10 @@ func NewQuery(q ent.Query) (Query, error) {
 		return &query[*ent.ApprovalQuery, predicate.Approval, approval.OrderOption]{typ: ent.TypeApproval, tq: q}, nil
 	case *ent.AuditEntryQuery:
 		return &query[*ent.AuditEntryQuery, predicate.AuditEntry, auditentry.OrderOption]{typ: ent.TypeAuditEntry, tq: q}, nil
+	case *ent.AutomationQuery:
+		return &query[*ent.AutomationQuery, predicate.Automation, automation.OrderOption]{typ: ent.TypeAutomation, tq: q}, nil
+	case *ent.AutomationRunQuery:
+		return &query[*ent.AutomationRunQuery, predicate.AutomationRun, automationrun.OrderOption]{typ: ent.TypeAutomationRun, tq: q}, nil
 	case *ent.CollectionQuery:
 		return &query[*ent.CollectionQuery, predicate.Collection, collection.OrderOption]{typ: ent.TypeCollection, tq: q}, nil
 	case *ent.ConnectorQuery:

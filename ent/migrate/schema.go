@@ -321,6 +321,133 @@ var (
 			},
 		},
 	}
+	// AutomationsColumns holds the columns for the "automations" table.
+	AutomationsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "name", Type: field.TypeString, Size: 200},
+		{Name: "description", Type: field.TypeString, Nullable: true, Size: 4000},
+		{Name: "enabled", Type: field.TypeBool, Default: true},
+		{Name: "agent_id", Type: field.TypeUUID},
+		{Name: "owner_id", Type: field.TypeUUID},
+		{Name: "run_as", Type: field.TypeEnum, Enums: []string{"OWNER", "SERVICE"}, Default: "OWNER"},
+		{Name: "instructions", Type: field.TypeString, Size: 12000},
+		{Name: "kind", Type: field.TypeEnum, Enums: []string{"SCHEDULE", "EMAIL", "EVENT", "MEETING", "DOCUMENT", "MANUAL"}},
+		{Name: "trigger", Type: field.TypeJSON},
+		{Name: "integration_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "conditions", Type: field.TypeJSON},
+		{Name: "approval", Type: field.TypeJSON},
+		{Name: "delivery", Type: field.TypeJSON},
+		{Name: "limits", Type: field.TypeJSON},
+		{Name: "dedupe_key", Type: field.TypeString, Size: 200, Default: ""},
+		{Name: "failure_count", Type: field.TypeInt, Default: 0},
+		{Name: "disabled_reason", Type: field.TypeString, Nullable: true, Size: 500},
+		{Name: "next_run_at", Type: field.TypeTime, Nullable: true},
+		{Name: "last_run_at", Type: field.TypeTime, Nullable: true},
+		{Name: "cursors", Type: field.TypeJSON},
+		{Name: "checked_at", Type: field.TypeTime, Nullable: true},
+	}
+	// AutomationsTable holds the schema information for the "automations" table.
+	AutomationsTable = &schema.Table{
+		Name:       "automations",
+		Columns:    AutomationsColumns,
+		PrimaryKey: []*schema.Column{AutomationsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "automation_workspace_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{AutomationsColumns[3], AutomationsColumns[1]},
+			},
+			{
+				Name:    "automation_workspace_id_kind",
+				Unique:  false,
+				Columns: []*schema.Column{AutomationsColumns[3], AutomationsColumns[11]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "enabled",
+				},
+			},
+			{
+				Name:    "automation_next_run_at",
+				Unique:  false,
+				Columns: []*schema.Column{AutomationsColumns[21]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "next_run_at is not null",
+				},
+			},
+		},
+	}
+	// AutomationRunsColumns holds the columns for the "automation_runs" table.
+	AutomationRunsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "automation_id", Type: field.TypeUUID},
+		{Name: "dedupe_key", Type: field.TypeString, Size: 200},
+		{Name: "event_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "title", Type: field.TypeString, Size: 500, Default: ""},
+		{Name: "sender", Type: field.TypeString, Size: 320, Default: ""},
+		{Name: "event", Type: field.TypeBytes, Nullable: true},
+		{Name: "subject_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "private", Type: field.TypeBool, Default: false},
+		{Name: "conversation_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "agent_run_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "status", Type: field.TypeEnum, Enums: []string{"QUEUED", "RUNNING", "WAITING", "COMPLETED", "FAILED", "REJECTED", "EXPIRED", "CANCELED", "SKIPPED"}, Default: "QUEUED"},
+		{Name: "step", Type: field.TypeEnum, Enums: []string{"START", "AGENT", "APPROVAL", "DELIVERY", "DONE"}, Default: "START"},
+		{Name: "reason", Type: field.TypeString, Nullable: true, Size: 500},
+		{Name: "error_class", Type: field.TypeEnum, Nullable: true, Enums: []string{"MODEL_UNAVAILABLE", "AGENT", "RIGHTS", "DELIVERY", "INTERNAL"}},
+		{Name: "answer", Type: field.TypeString, Size: 2147483647, Default: ""},
+		{Name: "deliveries", Type: field.TypeJSON},
+		{Name: "tokens", Type: field.TypeInt, Default: 0},
+		{Name: "replay_of", Type: field.TypeUUID, Nullable: true},
+		{Name: "retries", Type: field.TypeInt, Default: 0},
+		{Name: "attempts", Type: field.TypeInt, Default: 0},
+		{Name: "due_at", Type: field.TypeTime, Nullable: true},
+		{Name: "started_at", Type: field.TypeTime, Nullable: true},
+		{Name: "waiting_since", Type: field.TypeTime, Nullable: true},
+		{Name: "finished_at", Type: field.TypeTime, Nullable: true},
+	}
+	// AutomationRunsTable holds the schema information for the "automation_runs" table.
+	AutomationRunsTable = &schema.Table{
+		Name:       "automation_runs",
+		Columns:    AutomationRunsColumns,
+		PrimaryKey: []*schema.Column{AutomationRunsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "automationrun_automation_id_dedupe_key",
+				Unique:  true,
+				Columns: []*schema.Column{AutomationRunsColumns[4], AutomationRunsColumns[5]},
+			},
+			{
+				Name:    "automationrun_automation_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{AutomationRunsColumns[4], AutomationRunsColumns[1]},
+			},
+			{
+				Name:    "automationrun_workspace_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{AutomationRunsColumns[3], AutomationRunsColumns[1]},
+			},
+			{
+				Name:    "automationrun_agent_run_id",
+				Unique:  false,
+				Columns: []*schema.Column{AutomationRunsColumns[13]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "due_at is not null",
+				},
+			},
+			{
+				Name:    "automationrun_due_at",
+				Unique:  false,
+				Columns: []*schema.Column{AutomationRunsColumns[24]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "due_at is not null",
+				},
+			},
+		},
+	}
 	// CollectionsColumns holds the columns for the "collections" table.
 	CollectionsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -1261,6 +1388,8 @@ var (
 		AgentTemplatesTable,
 		ApprovalsTable,
 		AuditEntriesTable,
+		AutomationsTable,
+		AutomationRunsTable,
 		CollectionsTable,
 		ConnectorsTable,
 		ConversationsTable,

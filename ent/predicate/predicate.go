@@ -27,6 +27,12 @@ type Approval func(*sql.Selector)
 // AuditEntry is the predicate function for auditentry builders.
 type AuditEntry func(*sql.Selector)
 
+// Automation is the predicate function for automation builders.
+type Automation func(*sql.Selector)
+
+// AutomationRun is the predicate function for automationrun builders.
+type AutomationRun func(*sql.Selector)
+
 // Collection is the predicate function for collection builders.
 type Collection func(*sql.Selector)
 

@@ -278,6 +278,54 @@ func (f AuditEntryMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Muta
 	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.AuditEntryMutation", m)
 }
 
+// The AutomationQueryRuleFunc type is an adapter to allow the use of ordinary
+// functions as a query rule.
+type AutomationQueryRuleFunc func(context.Context, *ent.AutomationQuery) error
+
+// EvalQuery return f(ctx, q).
+func (f AutomationQueryRuleFunc) EvalQuery(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.AutomationQuery); ok {
+		return f(ctx, q)
+	}
+	return Denyf("ent/privacy: unexpected query type %T, expect *ent.AutomationQuery", q)
+}
+
+// The AutomationMutationRuleFunc type is an adapter to allow the use of ordinary
+// functions as a mutation rule.
+type AutomationMutationRuleFunc func(context.Context, *ent.AutomationMutation) error
+
+// EvalMutation calls f(ctx, m).
+func (f AutomationMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	if m, ok := m.(*ent.AutomationMutation); ok {
+		return f(ctx, m)
+	}
+	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.AutomationMutation", m)
+}
+
+// The AutomationRunQueryRuleFunc type is an adapter to allow the use of ordinary
+// functions as a query rule.
+type AutomationRunQueryRuleFunc func(context.Context, *ent.AutomationRunQuery) error
+
+// EvalQuery return f(ctx, q).
+func (f AutomationRunQueryRuleFunc) EvalQuery(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.AutomationRunQuery); ok {
+		return f(ctx, q)
+	}
+	return Denyf("ent/privacy: unexpected query type %T, expect *ent.AutomationRunQuery", q)
+}
+
+// The AutomationRunMutationRuleFunc type is an adapter to allow the use of ordinary
+// functions as a mutation rule.
+type AutomationRunMutationRuleFunc func(context.Context, *ent.AutomationRunMutation) error
+
+// EvalMutation calls f(ctx, m).
+func (f AutomationRunMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	if m, ok := m.(*ent.AutomationRunMutation); ok {
+		return f(ctx, m)
+	}
+	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.AutomationRunMutation", m)
+}
+
 // The CollectionQueryRuleFunc type is an adapter to allow the use of ordinary
 // functions as a query rule.
 type CollectionQueryRuleFunc func(context.Context, *ent.CollectionQuery) error

@@ -15,6 +15,8 @@ import (
 	"github.com/magpie-search/magpie/ent/apikey"
 	"github.com/magpie-search/magpie/ent/approval"
 	"github.com/magpie-search/magpie/ent/auditentry"
+	"github.com/magpie-search/magpie/ent/automation"
+	"github.com/magpie-search/magpie/ent/automationrun"
 	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/conversation"
@@ -658,6 +660,208 @@ func init() {
 	auditentryDescID := auditentryFields[0].Descriptor()
 	// auditentry.DefaultID holds the default value on creation for the id field.
 	auditentry.DefaultID = auditentryDescID.Default.(func() uuid.UUID)
+	automationMixin := schema.Automation{}.Mixin()
+	automation.Policy = privacy.NewPolicies(schema.Automation{})
+	automation.Hooks[0] = func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if err := automation.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+	automationMixinFields0 := automationMixin[0].Fields()
+	_ = automationMixinFields0
+	automationFields := schema.Automation{}.Fields()
+	_ = automationFields
+	// automationDescCreatedAt is the schema descriptor for created_at field.
+	automationDescCreatedAt := automationMixinFields0[1].Descriptor()
+	// automation.DefaultCreatedAt holds the default value on creation for the created_at field.
+	automation.DefaultCreatedAt = automationDescCreatedAt.Default.(func() time.Time)
+	// automationDescUpdatedAt is the schema descriptor for updated_at field.
+	automationDescUpdatedAt := automationMixinFields0[2].Descriptor()
+	// automation.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	automation.DefaultUpdatedAt = automationDescUpdatedAt.Default.(func() time.Time)
+	// automationDescName is the schema descriptor for name field.
+	automationDescName := automationFields[0].Descriptor()
+	// automation.NameValidator is a validator for the "name" field. It is called by the builders before save.
+	automation.NameValidator = func() func(string) error {
+		validators := automationDescName.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(name string) error {
+			for _, fn := range fns {
+				if err := fn(name); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// automationDescDescription is the schema descriptor for description field.
+	automationDescDescription := automationFields[1].Descriptor()
+	// automation.DescriptionValidator is a validator for the "description" field. It is called by the builders before save.
+	automation.DescriptionValidator = automationDescDescription.Validators[0].(func(string) error)
+	// automationDescEnabled is the schema descriptor for enabled field.
+	automationDescEnabled := automationFields[2].Descriptor()
+	// automation.DefaultEnabled holds the default value on creation for the enabled field.
+	automation.DefaultEnabled = automationDescEnabled.Default.(bool)
+	// automationDescInstructions is the schema descriptor for instructions field.
+	automationDescInstructions := automationFields[6].Descriptor()
+	// automation.InstructionsValidator is a validator for the "instructions" field. It is called by the builders before save.
+	automation.InstructionsValidator = func() func(string) error {
+		validators := automationDescInstructions.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(instructions string) error {
+			for _, fn := range fns {
+				if err := fn(instructions); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// automationDescTrigger is the schema descriptor for trigger field.
+	automationDescTrigger := automationFields[8].Descriptor()
+	// automation.DefaultTrigger holds the default value on creation for the trigger field.
+	automation.DefaultTrigger = automationDescTrigger.Default.(map[string]interface{})
+	// automationDescConditions is the schema descriptor for conditions field.
+	automationDescConditions := automationFields[10].Descriptor()
+	// automation.DefaultConditions holds the default value on creation for the conditions field.
+	automation.DefaultConditions = automationDescConditions.Default.([]map[string]interface{})
+	// automationDescApproval is the schema descriptor for approval field.
+	automationDescApproval := automationFields[11].Descriptor()
+	// automation.DefaultApproval holds the default value on creation for the approval field.
+	automation.DefaultApproval = automationDescApproval.Default.(map[string]interface{})
+	// automationDescDelivery is the schema descriptor for delivery field.
+	automationDescDelivery := automationFields[12].Descriptor()
+	// automation.DefaultDelivery holds the default value on creation for the delivery field.
+	automation.DefaultDelivery = automationDescDelivery.Default.([]map[string]interface{})
+	// automationDescLimits is the schema descriptor for limits field.
+	automationDescLimits := automationFields[13].Descriptor()
+	// automation.DefaultLimits holds the default value on creation for the limits field.
+	automation.DefaultLimits = automationDescLimits.Default.(map[string]interface{})
+	// automationDescDedupeKey is the schema descriptor for dedupe_key field.
+	automationDescDedupeKey := automationFields[14].Descriptor()
+	// automation.DefaultDedupeKey holds the default value on creation for the dedupe_key field.
+	automation.DefaultDedupeKey = automationDescDedupeKey.Default.(string)
+	// automation.DedupeKeyValidator is a validator for the "dedupe_key" field. It is called by the builders before save.
+	automation.DedupeKeyValidator = automationDescDedupeKey.Validators[0].(func(string) error)
+	// automationDescFailureCount is the schema descriptor for failure_count field.
+	automationDescFailureCount := automationFields[15].Descriptor()
+	// automation.DefaultFailureCount holds the default value on creation for the failure_count field.
+	automation.DefaultFailureCount = automationDescFailureCount.Default.(int)
+	// automation.FailureCountValidator is a validator for the "failure_count" field. It is called by the builders before save.
+	automation.FailureCountValidator = automationDescFailureCount.Validators[0].(func(int) error)
+	// automationDescDisabledReason is the schema descriptor for disabled_reason field.
+	automationDescDisabledReason := automationFields[16].Descriptor()
+	// automation.DisabledReasonValidator is a validator for the "disabled_reason" field. It is called by the builders before save.
+	automation.DisabledReasonValidator = automationDescDisabledReason.Validators[0].(func(string) error)
+	// automationDescCursors is the schema descriptor for cursors field.
+	automationDescCursors := automationFields[19].Descriptor()
+	// automation.DefaultCursors holds the default value on creation for the cursors field.
+	automation.DefaultCursors = automationDescCursors.Default.(map[string]int64)
+	// automationDescID is the schema descriptor for id field.
+	automationDescID := automationMixinFields0[0].Descriptor()
+	// automation.DefaultID holds the default value on creation for the id field.
+	automation.DefaultID = automationDescID.Default.(func() uuid.UUID)
+	automationrunMixin := schema.AutomationRun{}.Mixin()
+	automationrun.Policy = privacy.NewPolicies(schema.AutomationRun{})
+	automationrun.Hooks[0] = func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if err := automationrun.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+	automationrunMixinFields0 := automationrunMixin[0].Fields()
+	_ = automationrunMixinFields0
+	automationrunFields := schema.AutomationRun{}.Fields()
+	_ = automationrunFields
+	// automationrunDescCreatedAt is the schema descriptor for created_at field.
+	automationrunDescCreatedAt := automationrunMixinFields0[1].Descriptor()
+	// automationrun.DefaultCreatedAt holds the default value on creation for the created_at field.
+	automationrun.DefaultCreatedAt = automationrunDescCreatedAt.Default.(func() time.Time)
+	// automationrunDescUpdatedAt is the schema descriptor for updated_at field.
+	automationrunDescUpdatedAt := automationrunMixinFields0[2].Descriptor()
+	// automationrun.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	automationrun.DefaultUpdatedAt = automationrunDescUpdatedAt.Default.(func() time.Time)
+	// automationrun.UpdateDefaultUpdatedAt holds the default value on update for the updated_at field.
+	automationrun.UpdateDefaultUpdatedAt = automationrunDescUpdatedAt.UpdateDefault.(func() time.Time)
+	// automationrunDescDedupeKey is the schema descriptor for dedupe_key field.
+	automationrunDescDedupeKey := automationrunFields[1].Descriptor()
+	// automationrun.DedupeKeyValidator is a validator for the "dedupe_key" field. It is called by the builders before save.
+	automationrun.DedupeKeyValidator = func() func(string) error {
+		validators := automationrunDescDedupeKey.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(dedupe_key string) error {
+			for _, fn := range fns {
+				if err := fn(dedupe_key); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// automationrunDescTitle is the schema descriptor for title field.
+	automationrunDescTitle := automationrunFields[3].Descriptor()
+	// automationrun.DefaultTitle holds the default value on creation for the title field.
+	automationrun.DefaultTitle = automationrunDescTitle.Default.(string)
+	// automationrun.TitleValidator is a validator for the "title" field. It is called by the builders before save.
+	automationrun.TitleValidator = automationrunDescTitle.Validators[0].(func(string) error)
+	// automationrunDescSender is the schema descriptor for sender field.
+	automationrunDescSender := automationrunFields[4].Descriptor()
+	// automationrun.DefaultSender holds the default value on creation for the sender field.
+	automationrun.DefaultSender = automationrunDescSender.Default.(string)
+	// automationrun.SenderValidator is a validator for the "sender" field. It is called by the builders before save.
+	automationrun.SenderValidator = automationrunDescSender.Validators[0].(func(string) error)
+	// automationrunDescPrivate is the schema descriptor for private field.
+	automationrunDescPrivate := automationrunFields[7].Descriptor()
+	// automationrun.DefaultPrivate holds the default value on creation for the private field.
+	automationrun.DefaultPrivate = automationrunDescPrivate.Default.(bool)
+	// automationrunDescReason is the schema descriptor for reason field.
+	automationrunDescReason := automationrunFields[12].Descriptor()
+	// automationrun.ReasonValidator is a validator for the "reason" field. It is called by the builders before save.
+	automationrun.ReasonValidator = automationrunDescReason.Validators[0].(func(string) error)
+	// automationrunDescAnswer is the schema descriptor for answer field.
+	automationrunDescAnswer := automationrunFields[14].Descriptor()
+	// automationrun.DefaultAnswer holds the default value on creation for the answer field.
+	automationrun.DefaultAnswer = automationrunDescAnswer.Default.(string)
+	// automationrunDescDeliveries is the schema descriptor for deliveries field.
+	automationrunDescDeliveries := automationrunFields[15].Descriptor()
+	// automationrun.DefaultDeliveries holds the default value on creation for the deliveries field.
+	automationrun.DefaultDeliveries = automationrunDescDeliveries.Default.([]map[string]interface{})
+	// automationrunDescTokens is the schema descriptor for tokens field.
+	automationrunDescTokens := automationrunFields[16].Descriptor()
+	// automationrun.DefaultTokens holds the default value on creation for the tokens field.
+	automationrun.DefaultTokens = automationrunDescTokens.Default.(int)
+	// automationrun.TokensValidator is a validator for the "tokens" field. It is called by the builders before save.
+	automationrun.TokensValidator = automationrunDescTokens.Validators[0].(func(int) error)
+	// automationrunDescRetries is the schema descriptor for retries field.
+	automationrunDescRetries := automationrunFields[18].Descriptor()
+	// automationrun.DefaultRetries holds the default value on creation for the retries field.
+	automationrun.DefaultRetries = automationrunDescRetries.Default.(int)
+	// automationrun.RetriesValidator is a validator for the "retries" field. It is called by the builders before save.
+	automationrun.RetriesValidator = automationrunDescRetries.Validators[0].(func(int) error)
+	// automationrunDescAttempts is the schema descriptor for attempts field.
+	automationrunDescAttempts := automationrunFields[19].Descriptor()
+	// automationrun.DefaultAttempts holds the default value on creation for the attempts field.
+	automationrun.DefaultAttempts = automationrunDescAttempts.Default.(int)
+	// automationrun.AttemptsValidator is a validator for the "attempts" field. It is called by the builders before save.
+	automationrun.AttemptsValidator = automationrunDescAttempts.Validators[0].(func(int) error)
+	// automationrunDescID is the schema descriptor for id field.
+	automationrunDescID := automationrunMixinFields0[0].Descriptor()
+	// automationrun.DefaultID holds the default value on creation for the id field.
+	automationrun.DefaultID = automationrunDescID.Default.(func() uuid.UUID)
 	collectionMixin := schema.Collection{}.Mixin()
 	collection.Policy = privacy.NewPolicies(schema.Collection{})
 	collection.Hooks[0] = func(next ent.Mutator) ent.Mutator {

@@ -23,6 +23,8 @@ import (
 	"github.com/magpie-search/magpie/ent/agentrun"
 	"github.com/magpie-search/magpie/ent/approval"
 	"github.com/magpie-search/magpie/ent/auditentry"
+	"github.com/magpie-search/magpie/ent/automation"
+	"github.com/magpie-search/magpie/ent/automationrun"
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/ent/inboundevent"
@@ -60,6 +62,7 @@ type ResolverRoot interface {
 	AgentMemory() AgentMemoryResolver
 	AgentRun() AgentRunResolver
 	AuditEntry() AuditEntryResolver
+	AutomationRun() AutomationRunResolver
 	Collection() CollectionResolver
 	Connector() ConnectorResolver
 	Conversation() ConversationResolver
@@ -389,6 +392,93 @@ type ComplexityRoot struct {
 	AuditEntryEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	Automation struct {
+		AgentID        func(childComplexity int) int
+		Approval       func(childComplexity int) int
+		Conditions     func(childComplexity int) int
+		CreatedAt      func(childComplexity int) int
+		DedupeKey      func(childComplexity int) int
+		Delivery       func(childComplexity int) int
+		Description    func(childComplexity int) int
+		DisabledReason func(childComplexity int) int
+		Enabled        func(childComplexity int) int
+		FailureCount   func(childComplexity int) int
+		ID             func(childComplexity int) int
+		Instructions   func(childComplexity int) int
+		Kind           func(childComplexity int) int
+		LastRunAt      func(childComplexity int) int
+		Limits         func(childComplexity int) int
+		Name           func(childComplexity int) int
+		NextRunAt      func(childComplexity int) int
+		OwnerID        func(childComplexity int) int
+		RunAs          func(childComplexity int) int
+		Trigger        func(childComplexity int) int
+		UpdatedAt      func(childComplexity int) int
+	}
+
+	AutomationConnection struct {
+		Edges      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	AutomationDelivery struct {
+		Error  func(childComplexity int) int
+		Kind   func(childComplexity int) int
+		Status func(childComplexity int) int
+		Target func(childComplexity int) int
+	}
+
+	AutomationEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	AutomationRun struct {
+		AgentRunID   func(childComplexity int) int
+		AutomationID func(childComplexity int) int
+		CreatedAt    func(childComplexity int) int
+		Deliveries   func(childComplexity int) int
+		ErrorClass   func(childComplexity int) int
+		EventID      func(childComplexity int) int
+		FinishedAt   func(childComplexity int) int
+		ID           func(childComplexity int) int
+		Output       func(childComplexity int) int
+		Reason       func(childComplexity int) int
+		ReplayOf     func(childComplexity int) int
+		Retries      func(childComplexity int) int
+		StartedAt    func(childComplexity int) int
+		Status       func(childComplexity int) int
+		Title        func(childComplexity int) int
+		Tokens       func(childComplexity int) int
+		UpdatedAt    func(childComplexity int) int
+		WaitingSince func(childComplexity int) int
+	}
+
+	AutomationRunConnection struct {
+		Edges      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	AutomationRunEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	AutomationTemplate struct {
+		Approval     func(childComplexity int) int
+		Conditions   func(childComplexity int) int
+		Delivery     func(childComplexity int) int
+		Description  func(childComplexity int) int
+		Instructions func(childComplexity int) int
+		Kind         func(childComplexity int) int
+		Limits       func(childComplexity int) int
+		Name         func(childComplexity int) int
+		Title        func(childComplexity int) int
+		Trigger      func(childComplexity int) int
 	}
 
 	ChatContent struct {
@@ -1020,6 +1110,7 @@ type ComplexityRoot struct {
 		AllowItem                func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
 		AnswerOIDCSignIn         func(childComplexity int, input model.OIDCAnswerInput) int
 		ApproveDeletion          func(childComplexity int, connectorID uuid.UUID) int
+		CancelAutomationRun      func(childComplexity int, id uuid.UUID) int
 		CancelRun                func(childComplexity int, id uuid.UUID) int
 		CancelSync               func(childComplexity int, jobID uuid.UUID, connectorID *uuid.UUID) int
 		ChangePassword           func(childComplexity int, input model.ChangePasswordInput) int
@@ -1028,6 +1119,7 @@ type ComplexityRoot struct {
 		CreateAgentFromTemplate  func(childComplexity int, templateID uuid.UUID, input *model.CreateAgentFromTemplateInput) int
 		CreateAgentMemory        func(childComplexity int, agentID uuid.UUID, input model.CreateAgentMemoryInput) int
 		CreateAgentTemplate      func(childComplexity int, input model.CreateAgentTemplateInput) int
+		CreateAutomation         func(childComplexity int, input model.CreateAutomationInput) int
 		CreateCollection         func(childComplexity int, input model.CreateCollectionInput) int
 		CreateConnector          func(childComplexity int, input model.CreateConnectorInput) int
 		CreateInboundIntegration func(childComplexity int, input model.CreateInboundIntegrationInput) int
@@ -1036,6 +1128,7 @@ type ComplexityRoot struct {
 		DeleteAgent              func(childComplexity int, id uuid.UUID) int
 		DeleteAgentMemory        func(childComplexity int, id uuid.UUID, agentID *uuid.UUID) int
 		DeleteAgentTemplate      func(childComplexity int, id uuid.UUID) int
+		DeleteAutomation         func(childComplexity int, id uuid.UUID) int
 		DeleteCollection         func(childComplexity int, id uuid.UUID) int
 		DeleteConnector          func(childComplexity int, id uuid.UUID) int
 		DeleteConversation       func(childComplexity int, id uuid.UUID) int
@@ -1060,6 +1153,7 @@ type ComplexityRoot struct {
 		RemoveFeedback           func(childComplexity int, messageID uuid.UUID, conversationID *uuid.UUID) int
 		RemoveMember             func(childComplexity int, id uuid.UUID) int
 		RenameConversation       func(childComplexity int, id uuid.UUID, title string) int
+		ReplayAutomationRun      func(childComplexity int, id uuid.UUID) int
 		ResendInboundEvent       func(childComplexity int, id uuid.UUID) int
 		ResendInvitation         func(childComplexity int, id uuid.UUID) int
 		ResetPassword            func(childComplexity int, input model.ResetPasswordInput) int
@@ -1072,6 +1166,7 @@ type ComplexityRoot struct {
 		RevokeOAuthGrant         func(childComplexity int, id uuid.UUID) int
 		RotateAPIKey             func(childComplexity int, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) int
 		RotateInboundSecret      func(childComplexity int, id uuid.UUID, secret *string) int
+		RunAutomation            func(childComplexity int, id uuid.UUID, payload map[string]any) int
 		SetFeedback              func(childComplexity int, messageID uuid.UUID, conversationID *uuid.UUID, input model.FeedbackInput) int
 		SignIn                   func(childComplexity int, input model.SignInInput) int
 		SignOut                  func(childComplexity int) int
@@ -1088,6 +1183,7 @@ type ComplexityRoot struct {
 		UpdateAgent              func(childComplexity int, id uuid.UUID, input model.UpdateAgentInput) int
 		UpdateAgentMemory        func(childComplexity int, id uuid.UUID, agentID *uuid.UUID, input model.UpdateAgentMemoryInput) int
 		UpdateAgentTemplate      func(childComplexity int, id uuid.UUID, input model.UpdateAgentTemplateInput) int
+		UpdateAutomation         func(childComplexity int, id uuid.UUID, input model.UpdateAutomationInput) int
 		UpdateCollection         func(childComplexity int, id uuid.UUID, input model.UpdateCollectionInput) int
 		UpdateConnector          func(childComplexity int, id uuid.UUID, input model.UpdateConnectorInput) int
 		UpdateInboundIntegration func(childComplexity int, id uuid.UUID, input model.UpdateInboundIntegrationInput) int
@@ -1227,6 +1323,11 @@ type ComplexityRoot struct {
 		AgentTools           func(childComplexity int) int
 		Agents               func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentOrder) int
 		AuditLog             func(childComplexity int, filter *model.AuditFilter, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int) int
+		Automation           func(childComplexity int, id uuid.UUID) int
+		AutomationRun        func(childComplexity int, id uuid.UUID) int
+		AutomationRuns       func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AutomationRunOrder, automationID *uuid.UUID, status []automationrun.Status) int
+		AutomationTemplates  func(childComplexity int) int
+		Automations          func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AutomationOrder, kind *automation.Kind, enabled *bool) int
 		ChatModels           func(childComplexity int) int
 		Collection           func(childComplexity int, id uuid.UUID) int
 		Collections          func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder, matching *string) int
@@ -1778,6 +1879,10 @@ type AgentRunResolver interface {
 type AuditEntryResolver interface {
 	Changes(ctx context.Context, obj *ent.AuditEntry) ([]*audit.Change, error)
 }
+type AutomationRunResolver interface {
+	Output(ctx context.Context, obj *ent.AutomationRun) (*string, error)
+	Deliveries(ctx context.Context, obj *ent.AutomationRun) ([]*model.AutomationDelivery, error)
+}
 type CollectionResolver interface {
 	Stats(ctx context.Context, obj *ent.Collection) (*model.CollectionStats, error)
 	ConnectorIds(ctx context.Context, obj *ent.Collection) ([]uuid.UUID, error)
@@ -1841,6 +1946,12 @@ type MutationResolver interface {
 	UpdateAPIKey(ctx context.Context, id uuid.UUID, input model.UpdateAPIKeyInput) (*ent.APIKey, error)
 	RotateAPIKey(ctx context.Context, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) (*model.CreatedAPIKey, error)
 	RevokeAPIKey(ctx context.Context, id uuid.UUID) (*ent.APIKey, error)
+	CreateAutomation(ctx context.Context, input model.CreateAutomationInput) (*ent.Automation, error)
+	UpdateAutomation(ctx context.Context, id uuid.UUID, input model.UpdateAutomationInput) (*ent.Automation, error)
+	DeleteAutomation(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
+	RunAutomation(ctx context.Context, id uuid.UUID, payload map[string]any) (*ent.AutomationRun, error)
+	ReplayAutomationRun(ctx context.Context, id uuid.UUID) (*ent.AutomationRun, error)
+	CancelAutomationRun(ctx context.Context, id uuid.UUID) (*ent.AutomationRun, error)
 	RenameConversation(ctx context.Context, id uuid.UUID, title string) (*ent.Conversation, error)
 	DeleteConversation(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
 	DeleteConversations(ctx context.Context, agentID *uuid.UUID, kind *model.ConversationKind) (int, error)
@@ -1914,6 +2025,11 @@ type QueryResolver interface {
 	APIKeys(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) (*ent.APIKeyConnection, error)
 	APIKey(ctx context.Context, id uuid.UUID) (*ent.APIKey, error)
 	AuditLog(ctx context.Context, filter *model.AuditFilter, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int) (*ent.AuditEntryConnection, error)
+	Automations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AutomationOrder, kind *automation.Kind, enabled *bool) (*ent.AutomationConnection, error)
+	Automation(ctx context.Context, id uuid.UUID) (*ent.Automation, error)
+	AutomationRuns(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AutomationRunOrder, automationID *uuid.UUID, status []automationrun.Status) (*ent.AutomationRunConnection, error)
+	AutomationRun(ctx context.Context, id uuid.UUID) (*ent.AutomationRun, error)
+	AutomationTemplates(ctx context.Context) ([]*model.AutomationTemplate, error)
 	Conversations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder, matching *string, agentID *uuid.UUID, kind *model.ConversationKind) (*ent.ConversationConnection, error)
 	Conversation(ctx context.Context, id uuid.UUID) (*ent.Conversation, error)
 	ExportConversation(ctx context.Context, id uuid.UUID, format model.ExportFormat) (*model.ConversationExport, error)
@@ -3264,6 +3380,392 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AuditEntryEdge.Node(childComplexity), true
+
+	case "Automation.agentID":
+		if e.ComplexityRoot.Automation.AgentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Automation.AgentID(childComplexity), true
+	case "Automation.approval":
+		if e.ComplexityRoot.Automation.Approval == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Automation.Approval(childComplexity), true
+	case "Automation.conditions":
+		if e.ComplexityRoot.Automation.Conditions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Automation.Conditions(childComplexity), true
+	case "Automation.createdAt":
+		if e.ComplexityRoot.Automation.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Automation.CreatedAt(childComplexity), true
+	case "Automation.dedupeKey":
+		if e.ComplexityRoot.Automation.DedupeKey == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Automation.DedupeKey(childComplexity), true
+	case "Automation.delivery":
+		if e.ComplexityRoot.Automation.Delivery == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Automation.Delivery(childComplexity), true
+	case "Automation.description":
+		if e.ComplexityRoot.Automation.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Automation.Description(childComplexity), true
+	case "Automation.disabledReason":
+		if e.ComplexityRoot.Automation.DisabledReason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Automation.DisabledReason(childComplexity), true
+	case "Automation.enabled":
+		if e.ComplexityRoot.Automation.Enabled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Automation.Enabled(childComplexity), true
+	case "Automation.failureCount":
+		if e.ComplexityRoot.Automation.FailureCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Automation.FailureCount(childComplexity), true
+	case "Automation.id":
+		if e.ComplexityRoot.Automation.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Automation.ID(childComplexity), true
+	case "Automation.instructions":
+		if e.ComplexityRoot.Automation.Instructions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Automation.Instructions(childComplexity), true
+	case "Automation.kind":
+		if e.ComplexityRoot.Automation.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Automation.Kind(childComplexity), true
+	case "Automation.lastRunAt":
+		if e.ComplexityRoot.Automation.LastRunAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Automation.LastRunAt(childComplexity), true
+	case "Automation.limits":
+		if e.ComplexityRoot.Automation.Limits == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Automation.Limits(childComplexity), true
+	case "Automation.name":
+		if e.ComplexityRoot.Automation.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Automation.Name(childComplexity), true
+	case "Automation.nextRunAt":
+		if e.ComplexityRoot.Automation.NextRunAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Automation.NextRunAt(childComplexity), true
+	case "Automation.ownerID":
+		if e.ComplexityRoot.Automation.OwnerID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Automation.OwnerID(childComplexity), true
+	case "Automation.runAs":
+		if e.ComplexityRoot.Automation.RunAs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Automation.RunAs(childComplexity), true
+	case "Automation.trigger":
+		if e.ComplexityRoot.Automation.Trigger == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Automation.Trigger(childComplexity), true
+	case "Automation.updatedAt":
+		if e.ComplexityRoot.Automation.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Automation.UpdatedAt(childComplexity), true
+
+	case "AutomationConnection.edges":
+		if e.ComplexityRoot.AutomationConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationConnection.Edges(childComplexity), true
+	case "AutomationConnection.pageInfo":
+		if e.ComplexityRoot.AutomationConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationConnection.PageInfo(childComplexity), true
+	case "AutomationConnection.totalCount":
+		if e.ComplexityRoot.AutomationConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationConnection.TotalCount(childComplexity), true
+
+	case "AutomationDelivery.error":
+		if e.ComplexityRoot.AutomationDelivery.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationDelivery.Error(childComplexity), true
+	case "AutomationDelivery.kind":
+		if e.ComplexityRoot.AutomationDelivery.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationDelivery.Kind(childComplexity), true
+	case "AutomationDelivery.status":
+		if e.ComplexityRoot.AutomationDelivery.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationDelivery.Status(childComplexity), true
+	case "AutomationDelivery.target":
+		if e.ComplexityRoot.AutomationDelivery.Target == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationDelivery.Target(childComplexity), true
+
+	case "AutomationEdge.cursor":
+		if e.ComplexityRoot.AutomationEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationEdge.Cursor(childComplexity), true
+	case "AutomationEdge.node":
+		if e.ComplexityRoot.AutomationEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationEdge.Node(childComplexity), true
+
+	case "AutomationRun.agentRunID":
+		if e.ComplexityRoot.AutomationRun.AgentRunID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRun.AgentRunID(childComplexity), true
+	case "AutomationRun.automationID":
+		if e.ComplexityRoot.AutomationRun.AutomationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRun.AutomationID(childComplexity), true
+	case "AutomationRun.createdAt":
+		if e.ComplexityRoot.AutomationRun.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRun.CreatedAt(childComplexity), true
+	case "AutomationRun.deliveries":
+		if e.ComplexityRoot.AutomationRun.Deliveries == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRun.Deliveries(childComplexity), true
+	case "AutomationRun.errorClass":
+		if e.ComplexityRoot.AutomationRun.ErrorClass == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRun.ErrorClass(childComplexity), true
+	case "AutomationRun.eventID":
+		if e.ComplexityRoot.AutomationRun.EventID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRun.EventID(childComplexity), true
+	case "AutomationRun.finishedAt":
+		if e.ComplexityRoot.AutomationRun.FinishedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRun.FinishedAt(childComplexity), true
+	case "AutomationRun.id":
+		if e.ComplexityRoot.AutomationRun.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRun.ID(childComplexity), true
+	case "AutomationRun.output":
+		if e.ComplexityRoot.AutomationRun.Output == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRun.Output(childComplexity), true
+	case "AutomationRun.reason":
+		if e.ComplexityRoot.AutomationRun.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRun.Reason(childComplexity), true
+	case "AutomationRun.replayOf":
+		if e.ComplexityRoot.AutomationRun.ReplayOf == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRun.ReplayOf(childComplexity), true
+	case "AutomationRun.retries":
+		if e.ComplexityRoot.AutomationRun.Retries == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRun.Retries(childComplexity), true
+	case "AutomationRun.startedAt":
+		if e.ComplexityRoot.AutomationRun.StartedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRun.StartedAt(childComplexity), true
+	case "AutomationRun.status":
+		if e.ComplexityRoot.AutomationRun.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRun.Status(childComplexity), true
+	case "AutomationRun.title":
+		if e.ComplexityRoot.AutomationRun.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRun.Title(childComplexity), true
+	case "AutomationRun.tokens":
+		if e.ComplexityRoot.AutomationRun.Tokens == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRun.Tokens(childComplexity), true
+	case "AutomationRun.updatedAt":
+		if e.ComplexityRoot.AutomationRun.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRun.UpdatedAt(childComplexity), true
+	case "AutomationRun.waitingSince":
+		if e.ComplexityRoot.AutomationRun.WaitingSince == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRun.WaitingSince(childComplexity), true
+
+	case "AutomationRunConnection.edges":
+		if e.ComplexityRoot.AutomationRunConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRunConnection.Edges(childComplexity), true
+	case "AutomationRunConnection.pageInfo":
+		if e.ComplexityRoot.AutomationRunConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRunConnection.PageInfo(childComplexity), true
+	case "AutomationRunConnection.totalCount":
+		if e.ComplexityRoot.AutomationRunConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRunConnection.TotalCount(childComplexity), true
+
+	case "AutomationRunEdge.cursor":
+		if e.ComplexityRoot.AutomationRunEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRunEdge.Cursor(childComplexity), true
+	case "AutomationRunEdge.node":
+		if e.ComplexityRoot.AutomationRunEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationRunEdge.Node(childComplexity), true
+
+	case "AutomationTemplate.approval":
+		if e.ComplexityRoot.AutomationTemplate.Approval == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationTemplate.Approval(childComplexity), true
+	case "AutomationTemplate.conditions":
+		if e.ComplexityRoot.AutomationTemplate.Conditions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationTemplate.Conditions(childComplexity), true
+	case "AutomationTemplate.delivery":
+		if e.ComplexityRoot.AutomationTemplate.Delivery == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationTemplate.Delivery(childComplexity), true
+	case "AutomationTemplate.description":
+		if e.ComplexityRoot.AutomationTemplate.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationTemplate.Description(childComplexity), true
+	case "AutomationTemplate.instructions":
+		if e.ComplexityRoot.AutomationTemplate.Instructions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationTemplate.Instructions(childComplexity), true
+	case "AutomationTemplate.kind":
+		if e.ComplexityRoot.AutomationTemplate.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationTemplate.Kind(childComplexity), true
+	case "AutomationTemplate.limits":
+		if e.ComplexityRoot.AutomationTemplate.Limits == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationTemplate.Limits(childComplexity), true
+	case "AutomationTemplate.name":
+		if e.ComplexityRoot.AutomationTemplate.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationTemplate.Name(childComplexity), true
+	case "AutomationTemplate.title":
+		if e.ComplexityRoot.AutomationTemplate.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationTemplate.Title(childComplexity), true
+	case "AutomationTemplate.trigger":
+		if e.ComplexityRoot.AutomationTemplate.Trigger == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AutomationTemplate.Trigger(childComplexity), true
 
 	case "ChatContent.delta":
 		if e.ComplexityRoot.ChatContent.Delta == nil {
@@ -5847,6 +6349,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ApproveDeletion(childComplexity, args["connectorId"].(uuid.UUID)), true
+	case "Mutation.cancelAutomationRun":
+		if e.ComplexityRoot.Mutation.CancelAutomationRun == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_cancelAutomationRun_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CancelAutomationRun(childComplexity, args["id"].(uuid.UUID)), true
 	case "Mutation.cancelRun":
 		if e.ComplexityRoot.Mutation.CancelRun == nil {
 			break
@@ -5935,6 +6448,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateAgentTemplate(childComplexity, args["input"].(model.CreateAgentTemplateInput)), true
+	case "Mutation.createAutomation":
+		if e.ComplexityRoot.Mutation.CreateAutomation == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createAutomation_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateAutomation(childComplexity, args["input"].(model.CreateAutomationInput)), true
 	case "Mutation.createCollection":
 		if e.ComplexityRoot.Mutation.CreateCollection == nil {
 			break
@@ -6023,6 +6547,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteAgentTemplate(childComplexity, args["id"].(uuid.UUID)), true
+	case "Mutation.deleteAutomation":
+		if e.ComplexityRoot.Mutation.DeleteAutomation == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteAutomation_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteAutomation(childComplexity, args["id"].(uuid.UUID)), true
 	case "Mutation.deleteCollection":
 		if e.ComplexityRoot.Mutation.DeleteCollection == nil {
 			break
@@ -6282,6 +6817,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RenameConversation(childComplexity, args["id"].(uuid.UUID), args["title"].(string)), true
+	case "Mutation.replayAutomationRun":
+		if e.ComplexityRoot.Mutation.ReplayAutomationRun == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_replayAutomationRun_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ReplayAutomationRun(childComplexity, args["id"].(uuid.UUID)), true
 	case "Mutation.resendInboundEvent":
 		if e.ComplexityRoot.Mutation.ResendInboundEvent == nil {
 			break
@@ -6414,6 +6960,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RotateInboundSecret(childComplexity, args["id"].(uuid.UUID), args["secret"].(*string)), true
+	case "Mutation.runAutomation":
+		if e.ComplexityRoot.Mutation.RunAutomation == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_runAutomation_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RunAutomation(childComplexity, args["id"].(uuid.UUID), args["payload"].(map[string]any)), true
 	case "Mutation.setFeedback":
 		if e.ComplexityRoot.Mutation.SetFeedback == nil {
 			break
@@ -6580,6 +7137,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateAgentTemplate(childComplexity, args["id"].(uuid.UUID), args["input"].(model.UpdateAgentTemplateInput)), true
+	case "Mutation.updateAutomation":
+		if e.ComplexityRoot.Mutation.UpdateAutomation == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateAutomation_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateAutomation(childComplexity, args["id"].(uuid.UUID), args["input"].(model.UpdateAutomationInput)), true
 	case "Mutation.updateCollection":
 		if e.ComplexityRoot.Mutation.UpdateCollection == nil {
 			break
@@ -7205,6 +7773,56 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.AuditLog(childComplexity, args["filter"].(*model.AuditFilter), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int)), true
+	case "Query.automation":
+		if e.ComplexityRoot.Query.Automation == nil {
+			break
+		}
+
+		args, err := ec.field_Query_automation_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Automation(childComplexity, args["id"].(uuid.UUID)), true
+	case "Query.automationRun":
+		if e.ComplexityRoot.Query.AutomationRun == nil {
+			break
+		}
+
+		args, err := ec.field_Query_automationRun_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AutomationRun(childComplexity, args["id"].(uuid.UUID)), true
+	case "Query.automationRuns":
+		if e.ComplexityRoot.Query.AutomationRuns == nil {
+			break
+		}
+
+		args, err := ec.field_Query_automationRuns_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.AutomationRuns(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.AutomationRunOrder), args["automationId"].(*uuid.UUID), args["status"].([]automationrun.Status)), true
+	case "Query.automationTemplates":
+		if e.ComplexityRoot.Query.AutomationTemplates == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.AutomationTemplates(childComplexity), true
+	case "Query.automations":
+		if e.ComplexityRoot.Query.Automations == nil {
+			break
+		}
+
+		args, err := ec.field_Query_automations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Automations(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.AutomationOrder), args["kind"].(*automation.Kind), args["enabled"].(*bool)), true
 	case "Query.chatModels":
 		if e.ComplexityRoot.Query.ChatModels == nil {
 			break
@@ -9821,6 +10439,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputApprovalOrder,
 		ec.unmarshalInputAuditEntryOrder,
 		ec.unmarshalInputAuditFilter,
+		ec.unmarshalInputAutomationOrder,
+		ec.unmarshalInputAutomationRunOrder,
 		ec.unmarshalInputChangePasswordInput,
 		ec.unmarshalInputChatInput,
 		ec.unmarshalInputCollectionOrder,
@@ -9831,6 +10451,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCreateAgentInput,
 		ec.unmarshalInputCreateAgentMemoryInput,
 		ec.unmarshalInputCreateAgentTemplateInput,
+		ec.unmarshalInputCreateAutomationInput,
 		ec.unmarshalInputCreateCollectionInput,
 		ec.unmarshalInputCreateConnectorInput,
 		ec.unmarshalInputCreateInboundIntegrationInput,
@@ -9873,6 +10494,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUpdateAgentInput,
 		ec.unmarshalInputUpdateAgentMemoryInput,
 		ec.unmarshalInputUpdateAgentTemplateInput,
+		ec.unmarshalInputUpdateAutomationInput,
 		ec.unmarshalInputUpdateCollectionInput,
 		ec.unmarshalInputUpdateConnectorInput,
 		ec.unmarshalInputUpdateInboundIntegrationInput,
@@ -10602,6 +11224,110 @@ type AuditChange {
 
 "Any JSON value. Long texts are truncated."
 scalar AuditValue
+`, BuiltIn: false},
+	{Name: "../schema/automation.graphql", Input: `extend type Query {
+  "The automations of the workspace."
+  automations(
+    after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [AutomationOrder!]
+    kind: AutomationKind, enabled: Boolean
+  ): AutomationConnection! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "One automation."
+  automation(id: ID!): Automation! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "What automations did, and what they skipped and why; the newest first unless orderBy says otherwise."
+  automationRuns(
+    after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [AutomationRunOrder!]
+    automationId: ID, status: [AutomationRunStatus!]
+  ): AutomationRunConnection! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "One run of an automation."
+  automationRun(id: ID!): AutomationRun! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Complete automations to start from."
+  automationTemplates: [AutomationTemplate!]! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+}
+
+extend type Mutation {
+  "Creates an automation. The person who creates it owns it."
+  createAutomation(input: CreateAutomationInput!): Automation! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  """
+  Changes the given fields; trigger, approval and limits are replaced as a whole. An automation that runs as its owner
+  can be changed by its owner only; administrators may disable or delete it.
+  """
+  updateAutomation(id: ID!, input: UpdateAutomationInput!): Automation! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Deletes the automation with its runs. Returns the id."
+  deleteAutomation(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Starts a run now, also of a disabled automation. payload stands for the event."
+  runAutomation(id: ID!, payload: Map): AutomationRun! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Starts a new run with the event of an old one, while that is kept."
+  replayAutomationRun(id: ID!): AutomationRun! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Ends a run that has not ended. What it has sent stays sent."
+  cancelAutomationRun(id: ID!): AutomationRun! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+}
+
+extend type AutomationRun {
+  "The answer; null for others than the owner if the automation runs as its owner."
+  output: String
+  "What became of the answer."
+  deliveries: [AutomationDelivery!]!
+}
+
+type AutomationDelivery {
+  kind: String!
+  "pending, started, done, failed, rejected, or unknown: it was interrupted, so that it may or may not have arrived."
+  status: String!
+  "To whom or what it goes, in one line; null for others than the owner if the automation runs as its owner."
+  target: String
+  error: String
+}
+
+type AutomationTemplate {
+  name: String!
+  title: String!
+  description: String!
+  kind: AutomationKind!
+  instructions: String!
+  trigger: Map!
+  conditions: [Map!]!
+  approval: Map!
+  delivery: [Map!]!
+  limits: Map!
+}
+
+input CreateAutomationInput {
+  name: String!
+  description: String
+  enabled: Boolean
+  agentId: ID!
+  runAs: AutomationRunAs
+  "Up to 12,000 characters. {{event.subject}} and others are replaced by the event."
+  instructions: String!
+  kind: AutomationKind!
+  "Settings of the kind: schedule {cron, timezone}; email {integrationId, senders}; event {integrationId, types}; meeting {integrationId, types}; document {collectionIds, added, changed}; manual {}."
+  trigger: Map
+  "Conditions on the event: {path, op, value}."
+  conditions: [Map!]
+  "{mode: none|acting_tools|always, approvers, role, channel, slackIntegrationId, slackChannel, timeoutHours, onTimeout, escalateTo}"
+  approval: Map
+  "Where the answer goes: {kind: reply_email|slack_message|comment|document, …}."
+  delivery: [Map!]
+  "{runsPerHour, perSender, tokensPerDay}"
+  limits: Map
+  dedupeKey: String
+}
+
+input UpdateAutomationInput {
+  name: String
+  description: String
+  enabled: Boolean
+  agentId: ID
+  runAs: AutomationRunAs
+  instructions: String
+  kind: AutomationKind
+  trigger: Map
+  conditions: [Map!]
+  approval: Map
+  delivery: [Map!]
+  limits: Map
+  dedupeKey: String
+}
 `, BuiltIn: false},
 	{Name: "../schema/chat.graphql", Input: `extend type Query {
   "The caller's conversations, the one with the newest question first."
@@ -13105,6 +13831,241 @@ Properties by which AuditEntry connections can be ordered.
 enum AuditEntryOrderField {
   CREATED_AT
 }
+type Automation implements Node {
+  id: ID!
+  createdAt: Time!
+  updatedAt: Time!
+  name: String!
+  description: String
+  enabled: Boolean!
+  agentID: ID!
+  """
+  the person who is responsible for it
+  """
+  ownerID: ID!
+  """
+  whose rights its runs have: those of its owner, or those of the workspace's service member
+  """
+  runAs: AutomationRunAs!
+  """
+  what the agent shall do, with placeholders such as {{event.subject}}
+  """
+  instructions: String!
+  """
+  the kind of its trigger
+  """
+  kind: AutomationKind!
+  """
+  the settings of the trigger, without its kind
+  """
+  trigger: Map!
+  """
+  what must hold of the event: path, op, value
+  """
+  conditions: [Map!]!
+  """
+  what a person must approve, and who
+  """
+  approval: Map!
+  """
+  where the answer goes
+  """
+  delivery: [Map!]!
+  limits: Map!
+  """
+  path of the event; a second event with the same value starts nothing
+  """
+  dedupeKey: String!
+  """
+  failed runs since the last one that succeeded
+  """
+  failureCount: Int!
+  """
+  why Magpie disabled it
+  """
+  disabledReason: String
+  """
+  when its schedule starts it next
+  """
+  nextRunAt: Time
+  lastRunAt: Time
+}
+"""
+A connection to a list of items.
+"""
+type AutomationConnection {
+  """
+  A list of edges.
+  """
+  edges: [AutomationEdge]
+  """
+  Information to aid in pagination.
+  """
+  pageInfo: PageInfo!
+  """
+  Identifies the total count of items in the connection.
+  """
+  totalCount: Int!
+}
+"""
+An edge in a connection.
+"""
+type AutomationEdge {
+  """
+  The item at the end of the edge.
+  """
+  node: Automation
+  """
+  A cursor for use in pagination.
+  """
+  cursor: Cursor!
+}
+"""
+AutomationKind is enum for the field kind
+"""
+enum AutomationKind @goModel(model: "github.com/magpie-search/magpie/ent/automation.Kind") {
+  SCHEDULE
+  EMAIL
+  EVENT
+  MEETING
+  DOCUMENT
+  MANUAL
+}
+"""
+Ordering options for Automation connections
+"""
+input AutomationOrder {
+  """
+  The ordering direction.
+  """
+  direction: OrderDirection! = ASC
+  """
+  The field by which to order Automations.
+  """
+  field: AutomationOrderField!
+}
+"""
+Properties by which Automation connections can be ordered.
+"""
+enum AutomationOrderField {
+  CREATED_AT
+  UPDATED_AT
+  NAME
+}
+type AutomationRun implements Node {
+  id: ID!
+  createdAt: Time!
+  updatedAt: Time!
+  automationID: ID!
+  """
+  the event of an integration that started it
+  """
+  eventID: ID
+  """
+  one line that says what started it
+  """
+  title: String!
+  agentRunID: ID
+  status: AutomationRunStatus!
+  """
+  why it was skipped, failed or rejected, or what it waits for
+  """
+  reason: String
+  errorClass: AutomationRunErrorClass
+  tokens: Int!
+  """
+  the run that it repeats
+  """
+  replayOf: ID
+  """
+  how often the agent was started again because the model was unavailable
+  """
+  retries: Int!
+  startedAt: Time
+  waitingSince: Time
+  finishedAt: Time
+}
+"""
+AutomationRunAs is enum for the field run_as
+"""
+enum AutomationRunAs @goModel(model: "github.com/magpie-search/magpie/ent/automation.RunAs") {
+  OWNER
+  SERVICE
+}
+"""
+A connection to a list of items.
+"""
+type AutomationRunConnection {
+  """
+  A list of edges.
+  """
+  edges: [AutomationRunEdge]
+  """
+  Information to aid in pagination.
+  """
+  pageInfo: PageInfo!
+  """
+  Identifies the total count of items in the connection.
+  """
+  totalCount: Int!
+}
+"""
+An edge in a connection.
+"""
+type AutomationRunEdge {
+  """
+  The item at the end of the edge.
+  """
+  node: AutomationRun
+  """
+  A cursor for use in pagination.
+  """
+  cursor: Cursor!
+}
+"""
+AutomationRunErrorClass is enum for the field error_class
+"""
+enum AutomationRunErrorClass @goModel(model: "github.com/magpie-search/magpie/ent/automationrun.ErrorClass") {
+  MODEL_UNAVAILABLE
+  AGENT
+  RIGHTS
+  DELIVERY
+  INTERNAL
+}
+"""
+Ordering options for AutomationRun connections
+"""
+input AutomationRunOrder {
+  """
+  The ordering direction.
+  """
+  direction: OrderDirection! = ASC
+  """
+  The field by which to order AutomationRuns.
+  """
+  field: AutomationRunOrderField!
+}
+"""
+Properties by which AutomationRun connections can be ordered.
+"""
+enum AutomationRunOrderField {
+  CREATED_AT
+  UPDATED_AT
+}
+"""
+AutomationRunStatus is enum for the field status
+"""
+enum AutomationRunStatus @goModel(model: "github.com/magpie-search/magpie/ent/automationrun.Status") {
+  QUEUED
+  RUNNING
+  WAITING
+  COMPLETED
+  FAILED
+  REJECTED
+  EXPIRED
+  CANCELED
+  SKIPPED
+}
 type Collection implements Node {
   id: ID!
   createdAt: Time!
@@ -15453,6 +16414,180 @@ func (ec *executionContext) childFields_AuditEntryEdge(ctx context.Context, fiel
 		return ec.fieldContext_AuditEntryEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AuditEntryEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_Automation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Automation_id(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Automation_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Automation_updatedAt(ctx, field)
+	case "name":
+		return ec.fieldContext_Automation_name(ctx, field)
+	case "description":
+		return ec.fieldContext_Automation_description(ctx, field)
+	case "enabled":
+		return ec.fieldContext_Automation_enabled(ctx, field)
+	case "agentID":
+		return ec.fieldContext_Automation_agentID(ctx, field)
+	case "ownerID":
+		return ec.fieldContext_Automation_ownerID(ctx, field)
+	case "runAs":
+		return ec.fieldContext_Automation_runAs(ctx, field)
+	case "instructions":
+		return ec.fieldContext_Automation_instructions(ctx, field)
+	case "kind":
+		return ec.fieldContext_Automation_kind(ctx, field)
+	case "trigger":
+		return ec.fieldContext_Automation_trigger(ctx, field)
+	case "conditions":
+		return ec.fieldContext_Automation_conditions(ctx, field)
+	case "approval":
+		return ec.fieldContext_Automation_approval(ctx, field)
+	case "delivery":
+		return ec.fieldContext_Automation_delivery(ctx, field)
+	case "limits":
+		return ec.fieldContext_Automation_limits(ctx, field)
+	case "dedupeKey":
+		return ec.fieldContext_Automation_dedupeKey(ctx, field)
+	case "failureCount":
+		return ec.fieldContext_Automation_failureCount(ctx, field)
+	case "disabledReason":
+		return ec.fieldContext_Automation_disabledReason(ctx, field)
+	case "nextRunAt":
+		return ec.fieldContext_Automation_nextRunAt(ctx, field)
+	case "lastRunAt":
+		return ec.fieldContext_Automation_lastRunAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Automation", field.Name)
+}
+
+func (ec *executionContext) childFields_AutomationConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AutomationConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AutomationConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_AutomationConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AutomationConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AutomationDelivery(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kind":
+		return ec.fieldContext_AutomationDelivery_kind(ctx, field)
+	case "status":
+		return ec.fieldContext_AutomationDelivery_status(ctx, field)
+	case "target":
+		return ec.fieldContext_AutomationDelivery_target(ctx, field)
+	case "error":
+		return ec.fieldContext_AutomationDelivery_error(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AutomationDelivery", field.Name)
+}
+
+func (ec *executionContext) childFields_AutomationEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_AutomationEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_AutomationEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AutomationEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_AutomationRun(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_AutomationRun_id(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_AutomationRun_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_AutomationRun_updatedAt(ctx, field)
+	case "automationID":
+		return ec.fieldContext_AutomationRun_automationID(ctx, field)
+	case "eventID":
+		return ec.fieldContext_AutomationRun_eventID(ctx, field)
+	case "title":
+		return ec.fieldContext_AutomationRun_title(ctx, field)
+	case "agentRunID":
+		return ec.fieldContext_AutomationRun_agentRunID(ctx, field)
+	case "status":
+		return ec.fieldContext_AutomationRun_status(ctx, field)
+	case "reason":
+		return ec.fieldContext_AutomationRun_reason(ctx, field)
+	case "errorClass":
+		return ec.fieldContext_AutomationRun_errorClass(ctx, field)
+	case "tokens":
+		return ec.fieldContext_AutomationRun_tokens(ctx, field)
+	case "replayOf":
+		return ec.fieldContext_AutomationRun_replayOf(ctx, field)
+	case "retries":
+		return ec.fieldContext_AutomationRun_retries(ctx, field)
+	case "startedAt":
+		return ec.fieldContext_AutomationRun_startedAt(ctx, field)
+	case "waitingSince":
+		return ec.fieldContext_AutomationRun_waitingSince(ctx, field)
+	case "finishedAt":
+		return ec.fieldContext_AutomationRun_finishedAt(ctx, field)
+	case "output":
+		return ec.fieldContext_AutomationRun_output(ctx, field)
+	case "deliveries":
+		return ec.fieldContext_AutomationRun_deliveries(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AutomationRun", field.Name)
+}
+
+func (ec *executionContext) childFields_AutomationRunConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AutomationRunConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AutomationRunConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_AutomationRunConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AutomationRunConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AutomationRunEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_AutomationRunEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_AutomationRunEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AutomationRunEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_AutomationTemplate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_AutomationTemplate_name(ctx, field)
+	case "title":
+		return ec.fieldContext_AutomationTemplate_title(ctx, field)
+	case "description":
+		return ec.fieldContext_AutomationTemplate_description(ctx, field)
+	case "kind":
+		return ec.fieldContext_AutomationTemplate_kind(ctx, field)
+	case "instructions":
+		return ec.fieldContext_AutomationTemplate_instructions(ctx, field)
+	case "trigger":
+		return ec.fieldContext_AutomationTemplate_trigger(ctx, field)
+	case "conditions":
+		return ec.fieldContext_AutomationTemplate_conditions(ctx, field)
+	case "approval":
+		return ec.fieldContext_AutomationTemplate_approval(ctx, field)
+	case "delivery":
+		return ec.fieldContext_AutomationTemplate_delivery(ctx, field)
+	case "limits":
+		return ec.fieldContext_AutomationTemplate_limits(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AutomationTemplate", field.Name)
 }
 
 func (ec *executionContext) childFields_ChatModel(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -18359,6 +19494,20 @@ func (ec *executionContext) field_Mutation_approveDeletion_args(ctx context.Cont
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_cancelAutomationRun_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_cancelRun_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -18495,6 +19644,20 @@ func (ec *executionContext) field_Mutation_createAgent_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_createAutomation_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CreateAutomationInput, error) {
+			return ec.unmarshalNCreateAutomationInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateAutomationInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_createCollection_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -18602,6 +19765,20 @@ func (ec *executionContext) field_Mutation_deleteAgentTemplate_args(ctx context.
 }
 
 func (ec *executionContext) field_Mutation_deleteAgent_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteAutomation_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
@@ -18993,6 +20170,20 @@ func (ec *executionContext) field_Mutation_renameConversation_args(ctx context.C
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_replayAutomationRun_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_resendInboundEvent_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -19206,6 +20397,28 @@ func (ec *executionContext) field_Mutation_rotateInboundSecret_args(ctx context.
 		return nil, err
 	}
 	args["secret"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_runAutomation_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "payload",
+		func(ctx context.Context, v any) (map[string]any, error) {
+			return ec.unmarshalOMap2map(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["payload"] = arg1
 	return args, nil
 }
 
@@ -19477,6 +20690,28 @@ func (ec *executionContext) field_Mutation_updateAgent_args(ctx context.Context,
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UpdateAgentInput, error) {
 			return ec.unmarshalNUpdateAgentInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateAgentInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateAutomation_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UpdateAutomationInput, error) {
+			return ec.unmarshalNUpdateAutomationInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateAutomationInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -19992,6 +21227,158 @@ func (ec *executionContext) field_Query_auditLog_args(ctx context.Context, rawAr
 		return nil, err
 	}
 	args["last"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_automationRun_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_automationRuns_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]*ent.AutomationRunOrder, error) {
+			return ec.unmarshalOAutomationRunOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationRunOrderᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "automationId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["automationId"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "status",
+		func(ctx context.Context, v any) ([]automationrun.Status, error) {
+			return ec.unmarshalOAutomationRunStatus2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationrunᚐStatusᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["status"] = arg6
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_automation_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_automations_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]*ent.AutomationOrder, error) {
+			return ec.unmarshalOAutomationOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationOrderᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "kind",
+		func(ctx context.Context, v any) (*automation.Kind, error) {
+			return ec.unmarshalOAutomationKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationᚐKind(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["kind"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "enabled",
+		func(ctx context.Context, v any) (*bool, error) {
+			return ec.unmarshalOBoolean2ᚖbool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["enabled"] = arg6
 	return args, nil
 }
 
@@ -26567,6 +27954,1518 @@ func (ec *executionContext) _AuditEntryEdge_cursor(ctx context.Context, field gr
 }
 func (ec *executionContext) fieldContext_AuditEntryEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AuditEntryEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _Automation_id(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Automation_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Automation_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Automation_createdAt(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Automation_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Automation_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Automation_updatedAt(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Automation_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Automation_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Automation_name(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Automation_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Automation_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Automation_description(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Automation_description(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Description, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Automation_description(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Automation_enabled(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Automation_enabled(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Enabled, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Automation_enabled(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _Automation_agentID(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Automation_agentID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AgentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Automation_agentID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Automation_ownerID(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Automation_ownerID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OwnerID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Automation_ownerID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Automation_runAs(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Automation_runAs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RunAs, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v automation.RunAs) graphql.Marshaler {
+			return ec.marshalNAutomationRunAs2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationᚐRunAs(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Automation_runAs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type AutomationRunAs does not have child fields"))
+}
+
+func (ec *executionContext) _Automation_instructions(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Automation_instructions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Instructions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Automation_instructions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Automation_kind(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Automation_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v automation.Kind) graphql.Marshaler {
+			return ec.marshalNAutomationKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationᚐKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Automation_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type AutomationKind does not have child fields"))
+}
+
+func (ec *executionContext) _Automation_trigger(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Automation_trigger(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Trigger, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v map[string]any) graphql.Marshaler {
+			return ec.marshalNMap2map(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Automation_trigger(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _Automation_conditions(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Automation_conditions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Conditions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []map[string]any) graphql.Marshaler {
+			return ec.marshalNMap2ᚕmapᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Automation_conditions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _Automation_approval(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Automation_approval(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Approval, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v map[string]any) graphql.Marshaler {
+			return ec.marshalNMap2map(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Automation_approval(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _Automation_delivery(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Automation_delivery(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Delivery, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []map[string]any) graphql.Marshaler {
+			return ec.marshalNMap2ᚕmapᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Automation_delivery(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _Automation_limits(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Automation_limits(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Limits, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v map[string]any) graphql.Marshaler {
+			return ec.marshalNMap2map(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Automation_limits(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _Automation_dedupeKey(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Automation_dedupeKey(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DedupeKey, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Automation_dedupeKey(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Automation_failureCount(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Automation_failureCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FailureCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Automation_failureCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Automation_disabledReason(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Automation_disabledReason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DisabledReason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Automation_disabledReason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Automation_nextRunAt(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Automation_nextRunAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.NextRunAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Automation_nextRunAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Automation_lastRunAt(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Automation_lastRunAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastRunAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Automation_lastRunAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*ent.AutomationEdge) graphql.Marshaler {
+			return ec.marshalOAutomationEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationEdge(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AutomationConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AutomationEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AutomationConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNPageInfo2entgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AutomationConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AutomationConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationDelivery_kind(ctx context.Context, field graphql.CollectedField, obj *model.AutomationDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationDelivery_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationDelivery_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationDelivery", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationDelivery_status(ctx context.Context, field graphql.CollectedField, obj *model.AutomationDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationDelivery_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationDelivery_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationDelivery", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationDelivery_target(ctx context.Context, field graphql.CollectedField, obj *model.AutomationDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationDelivery_target(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Target, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationDelivery_target(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationDelivery", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationDelivery_error(ctx context.Context, field graphql.CollectedField, obj *model.AutomationDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationDelivery_error(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Error, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationDelivery_error(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationDelivery", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationEdge_node(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Automation) graphql.Marshaler {
+			return ec.marshalOAutomation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomation(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AutomationEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Automation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AutomationEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.Cursor[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationRun_id(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRun_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRun_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationRun", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationRun_createdAt(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRun_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRun_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationRun", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationRun_updatedAt(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRun_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRun_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationRun", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationRun_automationID(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRun_automationID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AutomationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRun_automationID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationRun", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationRun_eventID(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRun_eventID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EventID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRun_eventID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationRun", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationRun_title(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRun_title(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Title, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRun_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationRun", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationRun_agentRunID(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRun_agentRunID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AgentRunID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRun_agentRunID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationRun", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationRun_status(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRun_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v automationrun.Status) graphql.Marshaler {
+			return ec.marshalNAutomationRunStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationrunᚐStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRun_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationRun", field, false, false, errors.New("field of type AutomationRunStatus does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationRun_reason(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRun_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRun_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationRun", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationRun_errorClass(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRun_errorClass(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ErrorClass, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *automationrun.ErrorClass) graphql.Marshaler {
+			return ec.marshalOAutomationRunErrorClass2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationrunᚐErrorClass(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRun_errorClass(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationRun", field, false, false, errors.New("field of type AutomationRunErrorClass does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationRun_tokens(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRun_tokens(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tokens, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRun_tokens(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationRun", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationRun_replayOf(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRun_replayOf(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReplayOf, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRun_replayOf(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationRun", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationRun_retries(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRun_retries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Retries, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRun_retries(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationRun", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationRun_startedAt(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRun_startedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StartedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRun_startedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationRun", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationRun_waitingSince(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRun_waitingSince(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.WaitingSince, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRun_waitingSince(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationRun", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationRun_finishedAt(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRun_finishedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FinishedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRun_finishedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationRun", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationRun_output(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRun_output(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.AutomationRun().Output(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRun_output(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationRun", field, true, true, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationRun_deliveries(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRun_deliveries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.AutomationRun().Deliveries(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.AutomationDelivery) graphql.Marshaler {
+			return ec.marshalNAutomationDelivery2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAutomationDeliveryᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRun_deliveries(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AutomationRun",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AutomationDelivery(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AutomationRunConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRunConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRunConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*ent.AutomationRunEdge) graphql.Marshaler {
+			return ec.marshalOAutomationRunEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationRunEdge(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRunConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AutomationRunConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AutomationRunEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AutomationRunConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRunConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRunConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNPageInfo2entgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRunConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AutomationRunConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AutomationRunConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRunConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRunConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRunConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationRunConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationRunEdge_node(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRunEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRunEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AutomationRun) graphql.Marshaler {
+			return ec.marshalOAutomationRun2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationRun(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRunEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AutomationRunEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AutomationRun(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AutomationRunEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRunEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationRunEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.Cursor[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationRunEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationRunEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationTemplate_name(ctx context.Context, field graphql.CollectedField, obj *model.AutomationTemplate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationTemplate_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationTemplate_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationTemplate", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationTemplate_title(ctx context.Context, field graphql.CollectedField, obj *model.AutomationTemplate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationTemplate_title(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Title, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationTemplate_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationTemplate", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationTemplate_description(ctx context.Context, field graphql.CollectedField, obj *model.AutomationTemplate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationTemplate_description(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Description, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationTemplate_description(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationTemplate", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationTemplate_kind(ctx context.Context, field graphql.CollectedField, obj *model.AutomationTemplate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationTemplate_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v automation.Kind) graphql.Marshaler {
+			return ec.marshalNAutomationKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationᚐKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationTemplate_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationTemplate", field, false, false, errors.New("field of type AutomationKind does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationTemplate_instructions(ctx context.Context, field graphql.CollectedField, obj *model.AutomationTemplate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationTemplate_instructions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Instructions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationTemplate_instructions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationTemplate", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationTemplate_trigger(ctx context.Context, field graphql.CollectedField, obj *model.AutomationTemplate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationTemplate_trigger(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Trigger, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v map[string]any) graphql.Marshaler {
+			return ec.marshalNMap2map(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationTemplate_trigger(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationTemplate", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationTemplate_conditions(ctx context.Context, field graphql.CollectedField, obj *model.AutomationTemplate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationTemplate_conditions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Conditions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []map[string]any) graphql.Marshaler {
+			return ec.marshalNMap2ᚕmapᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationTemplate_conditions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationTemplate", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationTemplate_approval(ctx context.Context, field graphql.CollectedField, obj *model.AutomationTemplate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationTemplate_approval(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Approval, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v map[string]any) graphql.Marshaler {
+			return ec.marshalNMap2map(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationTemplate_approval(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationTemplate", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationTemplate_delivery(ctx context.Context, field graphql.CollectedField, obj *model.AutomationTemplate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationTemplate_delivery(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Delivery, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []map[string]any) graphql.Marshaler {
+			return ec.marshalNMap2ᚕmapᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationTemplate_delivery(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationTemplate", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _AutomationTemplate_limits(ctx context.Context, field graphql.CollectedField, obj *model.AutomationTemplate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AutomationTemplate_limits(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Limits, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v map[string]any) graphql.Marshaler {
+			return ec.marshalNMap2map(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AutomationTemplate_limits(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AutomationTemplate", field, false, false, errors.New("field of type Map does not have child fields"))
 }
 
 func (ec *executionContext) _ChatContent_delta(ctx context.Context, field graphql.CollectedField, obj *model.ChatContent) (ret graphql.Marshaler) {
@@ -38604,6 +41503,480 @@ func (ec *executionContext) fieldContext_Mutation_revokeAPIKey(ctx context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_createAutomation(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createAutomation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateAutomation(ctx, fc.Args["input"].(model.CreateAutomationInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.Automation
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.Automation
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.Automation
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.Automation
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.Automation
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Automation) graphql.Marshaler {
+			return ec.marshalNAutomation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomation(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createAutomation(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Automation(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createAutomation_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateAutomation(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateAutomation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateAutomation(ctx, fc.Args["id"].(uuid.UUID), fc.Args["input"].(model.UpdateAutomationInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.Automation
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.Automation
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.Automation
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.Automation
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.Automation
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Automation) graphql.Marshaler {
+			return ec.marshalNAutomation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomation(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateAutomation(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Automation(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateAutomation_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteAutomation(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteAutomation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteAutomation(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteAutomation(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ID does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteAutomation_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_runAutomation(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_runAutomation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RunAutomation(ctx, fc.Args["id"].(uuid.UUID), fc.Args["payload"].(map[string]any))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.AutomationRun
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.AutomationRun
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.AutomationRun
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.AutomationRun
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.AutomationRun
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AutomationRun) graphql.Marshaler {
+			return ec.marshalNAutomationRun2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationRun(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_runAutomation(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AutomationRun(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_runAutomation_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_replayAutomationRun(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_replayAutomationRun(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ReplayAutomationRun(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.AutomationRun
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.AutomationRun
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.AutomationRun
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.AutomationRun
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.AutomationRun
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AutomationRun) graphql.Marshaler {
+			return ec.marshalNAutomationRun2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationRun(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_replayAutomationRun(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AutomationRun(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_replayAutomationRun_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_cancelAutomationRun(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_cancelAutomationRun(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CancelAutomationRun(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.AutomationRun
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.AutomationRun
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.AutomationRun
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.AutomationRun
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.AutomationRun
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AutomationRun) graphql.Marshaler {
+			return ec.marshalNAutomationRun2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationRun(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_cancelAutomationRun(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AutomationRun(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_cancelAutomationRun_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_renameConversation(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -45611,6 +48984,389 @@ func (ec *executionContext) fieldContext_Query_auditLog(ctx context.Context, fie
 	if fc.Args, err = ec.field_Query_auditLog_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_automations(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_automations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Automations(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.AutomationOrder), fc.Args["kind"].(*automation.Kind), fc.Args["enabled"].(*bool))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.AutomationConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.AutomationConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.AutomationConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.AutomationConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.AutomationConnection
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AutomationConnection) graphql.Marshaler {
+			return ec.marshalNAutomationConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_automations(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AutomationConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_automations_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_automation(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_automation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Automation(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.Automation
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.Automation
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.Automation
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.Automation
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.Automation
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Automation) graphql.Marshaler {
+			return ec.marshalNAutomation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomation(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_automation(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Automation(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_automation_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_automationRuns(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_automationRuns(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().AutomationRuns(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.AutomationRunOrder), fc.Args["automationId"].(*uuid.UUID), fc.Args["status"].([]automationrun.Status))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.AutomationRunConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.AutomationRunConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.AutomationRunConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.AutomationRunConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.AutomationRunConnection
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AutomationRunConnection) graphql.Marshaler {
+			return ec.marshalNAutomationRunConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationRunConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_automationRuns(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AutomationRunConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_automationRuns_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_automationRun(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_automationRun(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().AutomationRun(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.AutomationRun
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.AutomationRun
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.AutomationRun
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *ent.AutomationRun
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.AutomationRun
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.AutomationRun) graphql.Marshaler {
+			return ec.marshalNAutomationRun2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationRun(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_automationRun(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AutomationRun(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_automationRun_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_automationTemplates(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_automationTemplates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().AutomationTemplates(ctx)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal []*model.AutomationTemplate
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*model.AutomationTemplate
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal []*model.AutomationTemplate
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal []*model.AutomationTemplate
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal []*model.AutomationTemplate
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.AutomationTemplate) graphql.Marshaler {
+			return ec.marshalNAutomationTemplate2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAutomationTemplateᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_automationTemplates(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AutomationTemplate(ctx, field)
+		},
 	}
 	return fc, nil
 }
@@ -58333,6 +62089,88 @@ func (ec *executionContext) unmarshalInputAuditFilter(ctx context.Context, obj a
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputAutomationOrder(ctx context.Context, obj any) (ent.AutomationOrder, error) {
+	var it ent.AutomationOrder
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["direction"]; !present {
+		asMap["direction"] = "ASC"
+	}
+
+	fieldsInOrder := [...]string{"direction", "field"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "direction":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("direction"))
+			data, err := ec.unmarshalNOrderDirection2entgoᚗioᚋcontribᚋentgqlᚐOrderDirection(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Direction = data
+		case "field":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
+			data, err := ec.unmarshalNAutomationOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationOrderField(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Field = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputAutomationRunOrder(ctx context.Context, obj any) (ent.AutomationRunOrder, error) {
+	var it ent.AutomationRunOrder
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["direction"]; !present {
+		asMap["direction"] = "ASC"
+	}
+
+	fieldsInOrder := [...]string{"direction", "field"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "direction":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("direction"))
+			data, err := ec.unmarshalNOrderDirection2entgoᚗioᚋcontribᚋentgqlᚐOrderDirection(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Direction = data
+		case "field":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
+			data, err := ec.unmarshalNAutomationRunOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationRunOrderField(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Field = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputChangePasswordInput(ctx context.Context, obj any) (model.ChangePasswordInput, error) {
 	var it model.ChangePasswordInput
 	if obj == nil {
@@ -58927,6 +62765,120 @@ func (ec *executionContext) unmarshalInputCreateAgentTemplateInput(ctx context.C
 				return it, err
 			}
 			it.FromAgent = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputCreateAutomationInput(ctx context.Context, obj any) (model.CreateAutomationInput, error) {
+	var it model.CreateAutomationInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "description", "enabled", "agentId", "runAs", "instructions", "kind", "trigger", "conditions", "approval", "delivery", "limits", "dedupeKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = data
+		case "enabled":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("enabled"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Enabled = data
+		case "agentId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("agentId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AgentID = data
+		case "runAs":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("runAs"))
+			data, err := ec.unmarshalOAutomationRunAs2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationᚐRunAs(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RunAs = data
+		case "instructions":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("instructions"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Instructions = data
+		case "kind":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kind"))
+			data, err := ec.unmarshalNAutomationKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationᚐKind(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Kind = data
+		case "trigger":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("trigger"))
+			data, err := ec.unmarshalOMap2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Trigger = data
+		case "conditions":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("conditions"))
+			data, err := ec.unmarshalOMap2ᚕmapᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Conditions = data
+		case "approval":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("approval"))
+			data, err := ec.unmarshalOMap2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Approval = data
+		case "delivery":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("delivery"))
+			data, err := ec.unmarshalOMap2ᚕmapᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Delivery = data
+		case "limits":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("limits"))
+			data, err := ec.unmarshalOMap2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Limits = data
+		case "dedupeKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("dedupeKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DedupeKey = data
 		}
 	}
 	return it, nil
@@ -61169,6 +65121,120 @@ func (ec *executionContext) unmarshalInputUpdateAgentTemplateInput(ctx context.C
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputUpdateAutomationInput(ctx context.Context, obj any) (model.UpdateAutomationInput, error) {
+	var it model.UpdateAutomationInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "description", "enabled", "agentId", "runAs", "instructions", "kind", "trigger", "conditions", "approval", "delivery", "limits", "dedupeKey"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = data
+		case "enabled":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("enabled"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Enabled = data
+		case "agentId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("agentId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AgentID = data
+		case "runAs":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("runAs"))
+			data, err := ec.unmarshalOAutomationRunAs2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationᚐRunAs(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RunAs = data
+		case "instructions":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("instructions"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Instructions = data
+		case "kind":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kind"))
+			data, err := ec.unmarshalOAutomationKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationᚐKind(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Kind = data
+		case "trigger":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("trigger"))
+			data, err := ec.unmarshalOMap2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Trigger = data
+		case "conditions":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("conditions"))
+			data, err := ec.unmarshalOMap2ᚕmapᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Conditions = data
+		case "approval":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("approval"))
+			data, err := ec.unmarshalOMap2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Approval = data
+		case "delivery":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("delivery"))
+			data, err := ec.unmarshalOMap2ᚕmapᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Delivery = data
+		case "limits":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("limits"))
+			data, err := ec.unmarshalOMap2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Limits = data
+		case "dedupeKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("dedupeKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DedupeKey = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputUpdateCollectionInput(ctx context.Context, obj any) (model.UpdateCollectionInput, error) {
 	var it model.UpdateCollectionInput
 	if obj == nil {
@@ -61747,6 +65813,16 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Collection(ctx, sel, obj)
+	case *ent.AutomationRun:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._AutomationRun(ctx, sel, obj)
+	case *ent.Automation:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Automation(ctx, sel, obj)
 	case *ent.AuditEntry:
 		if obj == nil {
 			return graphql.Null
@@ -64177,6 +68253,651 @@ func (ec *executionContext) _AuditEntryEdge(ctx context.Context, sel ast.Selecti
 			}
 		case "cursor":
 			out.Values[i] = ec._AuditEntryEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var automationImplementors = []string{"Automation", "Node"}
+
+func (ec *executionContext) _Automation(ctx context.Context, sel ast.SelectionSet, obj *ent.Automation) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, automationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Automation")
+		case "id":
+			out.Values[i] = ec._Automation_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._Automation_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updatedAt":
+			out.Values[i] = ec._Automation_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._Automation_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "description":
+			out.Values[i] = ec._Automation_description(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "enabled":
+			out.Values[i] = ec._Automation_enabled(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "agentID":
+			out.Values[i] = ec._Automation_agentID(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "ownerID":
+			out.Values[i] = ec._Automation_ownerID(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "runAs":
+			out.Values[i] = ec._Automation_runAs(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "instructions":
+			out.Values[i] = ec._Automation_instructions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "kind":
+			out.Values[i] = ec._Automation_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "trigger":
+			out.Values[i] = ec._Automation_trigger(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "conditions":
+			out.Values[i] = ec._Automation_conditions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "approval":
+			out.Values[i] = ec._Automation_approval(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "delivery":
+			out.Values[i] = ec._Automation_delivery(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "limits":
+			out.Values[i] = ec._Automation_limits(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "dedupeKey":
+			out.Values[i] = ec._Automation_dedupeKey(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "failureCount":
+			out.Values[i] = ec._Automation_failureCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "disabledReason":
+			out.Values[i] = ec._Automation_disabledReason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "nextRunAt":
+			out.Values[i] = ec._Automation_nextRunAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "lastRunAt":
+			out.Values[i] = ec._Automation_lastRunAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var automationConnectionImplementors = []string{"AutomationConnection"}
+
+func (ec *executionContext) _AutomationConnection(ctx context.Context, sel ast.SelectionSet, obj *ent.AutomationConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, automationConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AutomationConnection")
+		case "edges":
+			out.Values[i] = ec._AutomationConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._AutomationConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalCount":
+			out.Values[i] = ec._AutomationConnection_totalCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var automationDeliveryImplementors = []string{"AutomationDelivery"}
+
+func (ec *executionContext) _AutomationDelivery(ctx context.Context, sel ast.SelectionSet, obj *model.AutomationDelivery) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, automationDeliveryImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AutomationDelivery")
+		case "kind":
+			out.Values[i] = ec._AutomationDelivery_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "status":
+			out.Values[i] = ec._AutomationDelivery_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "target":
+			out.Values[i] = ec._AutomationDelivery_target(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "error":
+			out.Values[i] = ec._AutomationDelivery_error(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var automationEdgeImplementors = []string{"AutomationEdge"}
+
+func (ec *executionContext) _AutomationEdge(ctx context.Context, sel ast.SelectionSet, obj *ent.AutomationEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, automationEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AutomationEdge")
+		case "node":
+			out.Values[i] = ec._AutomationEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "cursor":
+			out.Values[i] = ec._AutomationEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var automationRunImplementors = []string{"AutomationRun", "Node"}
+
+func (ec *executionContext) _AutomationRun(ctx context.Context, sel ast.SelectionSet, obj *ent.AutomationRun) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, automationRunImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AutomationRun")
+		case "id":
+			out.Values[i] = ec._AutomationRun_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdAt":
+			out.Values[i] = ec._AutomationRun_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "updatedAt":
+			out.Values[i] = ec._AutomationRun_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "automationID":
+			out.Values[i] = ec._AutomationRun_automationID(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "eventID":
+			out.Values[i] = ec._AutomationRun_eventID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "title":
+			out.Values[i] = ec._AutomationRun_title(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "agentRunID":
+			out.Values[i] = ec._AutomationRun_agentRunID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "status":
+			out.Values[i] = ec._AutomationRun_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "reason":
+			out.Values[i] = ec._AutomationRun_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "errorClass":
+			out.Values[i] = ec._AutomationRun_errorClass(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "tokens":
+			out.Values[i] = ec._AutomationRun_tokens(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "replayOf":
+			out.Values[i] = ec._AutomationRun_replayOf(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "retries":
+			out.Values[i] = ec._AutomationRun_retries(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "startedAt":
+			out.Values[i] = ec._AutomationRun_startedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "waitingSince":
+			out.Values[i] = ec._AutomationRun_waitingSince(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "finishedAt":
+			out.Values[i] = ec._AutomationRun_finishedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "output":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._AutomationRun_output(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "deliveries":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._AutomationRun_deliveries(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var automationRunConnectionImplementors = []string{"AutomationRunConnection"}
+
+func (ec *executionContext) _AutomationRunConnection(ctx context.Context, sel ast.SelectionSet, obj *ent.AutomationRunConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, automationRunConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AutomationRunConnection")
+		case "edges":
+			out.Values[i] = ec._AutomationRunConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._AutomationRunConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalCount":
+			out.Values[i] = ec._AutomationRunConnection_totalCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var automationRunEdgeImplementors = []string{"AutomationRunEdge"}
+
+func (ec *executionContext) _AutomationRunEdge(ctx context.Context, sel ast.SelectionSet, obj *ent.AutomationRunEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, automationRunEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AutomationRunEdge")
+		case "node":
+			out.Values[i] = ec._AutomationRunEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "cursor":
+			out.Values[i] = ec._AutomationRunEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var automationTemplateImplementors = []string{"AutomationTemplate"}
+
+func (ec *executionContext) _AutomationTemplate(ctx context.Context, sel ast.SelectionSet, obj *model.AutomationTemplate) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, automationTemplateImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AutomationTemplate")
+		case "name":
+			out.Values[i] = ec._AutomationTemplate_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "title":
+			out.Values[i] = ec._AutomationTemplate_title(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "description":
+			out.Values[i] = ec._AutomationTemplate_description(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "kind":
+			out.Values[i] = ec._AutomationTemplate_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "instructions":
+			out.Values[i] = ec._AutomationTemplate_instructions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "trigger":
+			out.Values[i] = ec._AutomationTemplate_trigger(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "conditions":
+			out.Values[i] = ec._AutomationTemplate_conditions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "approval":
+			out.Values[i] = ec._AutomationTemplate_approval(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "delivery":
+			out.Values[i] = ec._AutomationTemplate_delivery(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "limits":
+			out.Values[i] = ec._AutomationTemplate_limits(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -69992,6 +74713,48 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "createAutomation":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createAutomation(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updateAutomation":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateAutomation(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleteAutomation":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteAutomation(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "runAutomation":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_runAutomation(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "replayAutomationRun":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_replayAutomationRun(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "cancelAutomationRun":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_cancelAutomationRun(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "renameConversation":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_renameConversation(ctx, field)
@@ -71704,6 +76467,116 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_auditLog(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "automations":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_automations(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "automation":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_automation(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "automationRuns":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_automationRuns(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "automationRun":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_automationRun(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "automationTemplates":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_automationTemplates(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -77259,6 +82132,170 @@ func (ec *executionContext) marshalNAuditEntryOrderField2ᚖgithubᚗcomᚋmagpi
 	return v
 }
 
+func (ec *executionContext) marshalNAutomation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomation(ctx context.Context, sel ast.SelectionSet, v *ent.Automation) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Automation(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNAutomationConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationConnection(ctx context.Context, sel ast.SelectionSet, v *ent.AutomationConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AutomationConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNAutomationDelivery2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAutomationDeliveryᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.AutomationDelivery) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAutomationDelivery2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAutomationDelivery(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNAutomationDelivery2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAutomationDelivery(ctx context.Context, sel ast.SelectionSet, v *model.AutomationDelivery) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AutomationDelivery(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNAutomationKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationᚐKind(ctx context.Context, v any) (automation.Kind, error) {
+	var res automation.Kind
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAutomationKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationᚐKind(ctx context.Context, sel ast.SelectionSet, v automation.Kind) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNAutomationOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationOrder(ctx context.Context, v any) (*ent.AutomationOrder, error) {
+	res, err := ec.unmarshalInputAutomationOrder(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNAutomationOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationOrderField(ctx context.Context, v any) (*ent.AutomationOrderField, error) {
+	var res = new(ent.AutomationOrderField)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAutomationOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.AutomationOrderField) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) marshalNAutomationRun2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationRun(ctx context.Context, sel ast.SelectionSet, v *ent.AutomationRun) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AutomationRun(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNAutomationRunAs2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationᚐRunAs(ctx context.Context, v any) (automation.RunAs, error) {
+	var res automation.RunAs
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAutomationRunAs2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationᚐRunAs(ctx context.Context, sel ast.SelectionSet, v automation.RunAs) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNAutomationRunConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationRunConnection(ctx context.Context, sel ast.SelectionSet, v *ent.AutomationRunConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AutomationRunConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNAutomationRunOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationRunOrder(ctx context.Context, v any) (*ent.AutomationRunOrder, error) {
+	res, err := ec.unmarshalInputAutomationRunOrder(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNAutomationRunOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationRunOrderField(ctx context.Context, v any) (*ent.AutomationRunOrderField, error) {
+	var res = new(ent.AutomationRunOrderField)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAutomationRunOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationRunOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.AutomationRunOrderField) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalNAutomationRunStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationrunᚐStatus(ctx context.Context, v any) (automationrun.Status, error) {
+	var res automationrun.Status
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAutomationRunStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationrunᚐStatus(ctx context.Context, sel ast.SelectionSet, v automationrun.Status) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNAutomationTemplate2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAutomationTemplateᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.AutomationTemplate) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAutomationTemplate2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAutomationTemplate(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNAutomationTemplate2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAutomationTemplate(ctx context.Context, sel ast.SelectionSet, v *model.AutomationTemplate) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AutomationTemplate(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNBoolean2bool(ctx context.Context, v any) (bool, error) {
 	res, err := graphql.UnmarshalBoolean(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -77645,6 +82682,11 @@ func (ec *executionContext) unmarshalNCreateAgentMemoryInput2githubᚗcomᚋmagp
 
 func (ec *executionContext) unmarshalNCreateAgentTemplateInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateAgentTemplateInput(ctx context.Context, v any) (model.CreateAgentTemplateInput, error) {
 	res, err := ec.unmarshalInputCreateAgentTemplateInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCreateAutomationInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateAutomationInput(ctx context.Context, v any) (model.CreateAutomationInput, error) {
+	res, err := ec.unmarshalInputCreateAutomationInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -79759,6 +84801,11 @@ func (ec *executionContext) unmarshalNUpdateAgentTemplateInput2githubᚗcomᚋma
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNUpdateAutomationInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateAutomationInput(ctx context.Context, v any) (model.UpdateAutomationInput, error) {
+	res, err := ec.unmarshalInputUpdateAutomationInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNUpdateCollectionInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateCollectionInput(ctx context.Context, v any) (model.UpdateCollectionInput, error) {
 	res, err := ec.unmarshalInputUpdateCollectionInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -80392,6 +85439,178 @@ func (ec *executionContext) marshalOAuditValue2interface(ctx context.Context, se
 	_ = ctx
 	res := graphql.MarshalAny(v)
 	return res
+}
+
+func (ec *executionContext) marshalOAutomation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomation(ctx context.Context, sel ast.SelectionSet, v *ent.Automation) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Automation(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOAutomationEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.AutomationEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalOAutomationEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationEdge(ctx, sel, v[i])
+	})
+
+	return ret
+}
+
+func (ec *executionContext) marshalOAutomationEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationEdge(ctx context.Context, sel ast.SelectionSet, v *ent.AutomationEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._AutomationEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOAutomationKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationᚐKind(ctx context.Context, v any) (*automation.Kind, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(automation.Kind)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOAutomationKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationᚐKind(ctx context.Context, sel ast.SelectionSet, v *automation.Kind) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalOAutomationOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationOrderᚄ(ctx context.Context, v any) ([]*ent.AutomationOrder, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*ent.AutomationOrder, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNAutomationOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationOrder(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOAutomationRun2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationRun(ctx context.Context, sel ast.SelectionSet, v *ent.AutomationRun) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._AutomationRun(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOAutomationRunAs2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationᚐRunAs(ctx context.Context, v any) (*automation.RunAs, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(automation.RunAs)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOAutomationRunAs2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationᚐRunAs(ctx context.Context, sel ast.SelectionSet, v *automation.RunAs) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) marshalOAutomationRunEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationRunEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.AutomationRunEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalOAutomationRunEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationRunEdge(ctx, sel, v[i])
+	})
+
+	return ret
+}
+
+func (ec *executionContext) marshalOAutomationRunEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationRunEdge(ctx context.Context, sel ast.SelectionSet, v *ent.AutomationRunEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._AutomationRunEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOAutomationRunErrorClass2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationrunᚐErrorClass(ctx context.Context, v any) (*automationrun.ErrorClass, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(automationrun.ErrorClass)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOAutomationRunErrorClass2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationrunᚐErrorClass(ctx context.Context, sel ast.SelectionSet, v *automationrun.ErrorClass) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalOAutomationRunOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationRunOrderᚄ(ctx context.Context, v any) ([]*ent.AutomationRunOrder, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*ent.AutomationRunOrder, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNAutomationRunOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAutomationRunOrder(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalOAutomationRunStatus2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationrunᚐStatusᚄ(ctx context.Context, v any) ([]automationrun.Status, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]automationrun.Status, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNAutomationRunStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationrunᚐStatus(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOAutomationRunStatus2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationrunᚐStatusᚄ(ctx context.Context, sel ast.SelectionSet, v []automationrun.Status) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAutomationRunStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋautomationrunᚐStatus(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalOBoolean2bool(ctx context.Context, v any) (bool, error) {

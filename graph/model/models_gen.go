@@ -15,6 +15,7 @@ import (
 	"github.com/magpie-search/magpie/agents/template"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/agentmemory"
+	"github.com/magpie-search/magpie/ent/automation"
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/ent/inboundintegration"
 	"github.com/magpie-search/magpie/ent/syncitem"
@@ -185,6 +186,28 @@ type AuditFilter struct {
 	To *time.Time `json:"to,omitempty"`
 	// Only entries whose action or names contain this.
 	Matching *string `json:"matching,omitempty"`
+}
+
+type AutomationDelivery struct {
+	Kind string `json:"kind"`
+	// pending, started, done, failed, rejected, or unknown: it was interrupted, so that it may or may not have arrived.
+	Status string `json:"status"`
+	// To whom or what it goes, in one line; null for others than the owner if the automation runs as its owner.
+	Target *string `json:"target,omitempty"`
+	Error  *string `json:"error,omitempty"`
+}
+
+type AutomationTemplate struct {
+	Name         string           `json:"name"`
+	Title        string           `json:"title"`
+	Description  string           `json:"description"`
+	Kind         automation.Kind  `json:"kind"`
+	Instructions string           `json:"instructions"`
+	Trigger      map[string]any   `json:"trigger"`
+	Conditions   []map[string]any `json:"conditions"`
+	Approval     map[string]any   `json:"approval"`
+	Delivery     []map[string]any `json:"delivery"`
+	Limits       map[string]any   `json:"limits"`
 }
 
 type ChangePasswordInput struct {
@@ -462,6 +485,28 @@ type CreateAgentTemplateInput struct {
 	StartMessage *string `json:"startMessage,omitempty"`
 	// An agent whose fields are used where none are given here.
 	FromAgent *uuid.UUID `json:"fromAgent,omitempty"`
+}
+
+type CreateAutomationInput struct {
+	Name        string            `json:"name"`
+	Description *string           `json:"description,omitempty"`
+	Enabled     *bool             `json:"enabled,omitempty"`
+	AgentID     uuid.UUID         `json:"agentId"`
+	RunAs       *automation.RunAs `json:"runAs,omitempty"`
+	// Up to 12,000 characters. {{event.subject}} and others are replaced by the event.
+	Instructions string          `json:"instructions"`
+	Kind         automation.Kind `json:"kind"`
+	// Settings of the kind: schedule {cron, timezone}; email {integrationId, senders}; event {integrationId, types}; meeting {integrationId, types}; document {collectionIds, added, changed}; manual {}.
+	Trigger map[string]any `json:"trigger,omitempty"`
+	// Conditions on the event: {path, op, value}.
+	Conditions []map[string]any `json:"conditions,omitempty"`
+	// {mode: none|acting_tools|always, approvers, role, channel, slackIntegrationId, slackChannel, timeoutHours, onTimeout, escalateTo}
+	Approval map[string]any `json:"approval,omitempty"`
+	// Where the answer goes: {kind: reply_email|slack_message|comment|document, …}.
+	Delivery []map[string]any `json:"delivery,omitempty"`
+	// {runsPerHour, perSender, tokensPerDay}
+	Limits    map[string]any `json:"limits,omitempty"`
+	DedupeKey *string        `json:"dedupeKey,omitempty"`
 }
 
 type CreateCollectionInput struct {
@@ -1459,6 +1504,22 @@ type UpdateAgentTemplateInput struct {
 	Tools graphql.Omittable[[]string] `json:"tools,omitempty"`
 	// Null removes it.
 	StartMessage graphql.Omittable[*string] `json:"startMessage,omitempty"`
+}
+
+type UpdateAutomationInput struct {
+	Name         *string           `json:"name,omitempty"`
+	Description  *string           `json:"description,omitempty"`
+	Enabled      *bool             `json:"enabled,omitempty"`
+	AgentID      *uuid.UUID        `json:"agentId,omitempty"`
+	RunAs        *automation.RunAs `json:"runAs,omitempty"`
+	Instructions *string           `json:"instructions,omitempty"`
+	Kind         *automation.Kind  `json:"kind,omitempty"`
+	Trigger      map[string]any    `json:"trigger,omitempty"`
+	Conditions   []map[string]any  `json:"conditions,omitempty"`
+	Approval     map[string]any    `json:"approval,omitempty"`
+	Delivery     []map[string]any  `json:"delivery,omitempty"`
+	Limits       map[string]any    `json:"limits,omitempty"`
+	DedupeKey    *string           `json:"dedupeKey,omitempty"`
 }
 
 type UpdateCollectionInput struct {

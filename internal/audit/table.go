@@ -109,6 +109,8 @@ func Audited() map[string]Entity {
 				{Op: "update", Field: "status", To: "CANCELED", Action: "approval.cancel"}, {Op: "update", Field: "status", To: "EXPIRED", Action: "approval.expire"}}},
 		"ToolGrant": {Table: "tool_grants", Kind: "tool_grant", Name: "t.tool", Ignored: []string{"created_by", "revoked_by"},
 			Verbs: []Verb{{Op: "update", Field: "revoked_at", Action: "tool_grant.revoke"}}},
+		"Automation": {Table: "automations", Kind: "automation",
+			Ignored: []string{"failure_count", "next_run_at", "last_run_at", "cursors", "checked_at"}},
 		"Agent":         {Table: "agents", Kind: "agent"},
 		"AgentTemplate": {Table: "agent_templates", Kind: "agent_template"},
 		"AgentMemory": {Table: "agent_memories", Kind: "agent_memory", Name: "(select a.name from agents a where a.id = t.agent_id)",
@@ -119,13 +121,14 @@ func Audited() map[string]Entity {
 // Unaudited returns the entities without entries, with the reason.
 func Unaudited() map[string]string {
 	return map[string]string{
-		"AuditEntry":   "the log itself",
-		"Document":     "written by syncs; the changes of people are recorded at its ledger entry",
-		"PlanItem":     "the plan itself is recorded as the start of a job",
-		"Feedback":     "a rating belongs to its author; query analytics has it without the person",
-		"InboundEvent": "sent by platforms; it has a status and a reason of its own",
-		"Message":      "a conversation belongs to its owner",
-		"AgentRun":     "a run has a log of events of its own",
+		"AuditEntry":    "the log itself",
+		"Document":      "written by syncs; the changes of people are recorded at its ledger entry",
+		"PlanItem":      "the plan itself is recorded as the start of a job",
+		"Feedback":      "a rating belongs to its author; query analytics has it without the person",
+		"InboundEvent":  "sent by platforms; it has a status and a reason of its own",
+		"Message":       "a conversation belongs to its owner",
+		"AutomationRun": "a run has a status and a reason of its own",
+		"AgentRun":      "a run has a log of events of its own",
 	}
 }
 

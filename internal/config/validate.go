@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/mail"
 	"net/url"
 	"reflect"
 	"regexp"
@@ -69,6 +70,7 @@ func (c *Config) Validate() error {
 			}
 			return checkRange(c.EmbeddingDimensions, 1, maxDimensions)
 		}},
+		{"SMTP_URL", func() error { return checkSMTP(c.SMTPURL, c.SMTPFrom) }},
 		{"RERANK_BASE_URL", func() error { return checkWebURL(c.RerankBaseURL) }},
 		{"EMBEDDING_QUERY_TIMEOUT", func() error { return checkPositive(c.EmbeddingQueryTimeout > 0) }},
 		{"RERANK_TIMEOUT", func() error { return checkPositive(c.RerankTimeout > 0) }},
@@ -329,4 +331,19 @@ func checkOneOf(value string, allowed ...string) error {
 		return nil
 	}
 	return fmt.Errorf("must be %s", strings.Join(allowed, " or "))
+}
+
+// checkSMTP checks the server of mails and their sender.
+func checkSMTP(server Secret, from string) error {
+	if server == "" {
+		return nil
+	}
+	u, err := url.Parse(server.Reveal())
+	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
+		return errors.New("must be smtp://host:port or smtps://host:port, with user:password@ where the server asks for it")
+	}
+	if _, err := mail.ParseAddress(from); err != nil {
+		return errors.New("needs SMTP_FROM, the sender of mails, such as Support <support@example.com>")
+	}
+	return nil
 }

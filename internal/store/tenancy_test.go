@@ -84,6 +84,8 @@ func newTenant(t *testing.T, c *ent.Client, name string) *tenant {
 	approval := must[*ent.Approval](t)(c.Approval.Create().SetRunID(run.ID).SetAgentID(agent.ID).SetSubjectID(user.ID).SetCallID("1").SetTool("mail.send").SetRisk("SEND").
 		SetTitle("Send").SetArguments("{}").SetArgumentsHash("x").SetRequestedAt(time.Now()).SetExpiresAt(time.Now()).SetNonce("n").Save(magpie))
 	allowed := must[*ent.ToolGrant](t)(c.ToolGrant.Create().SetAgentID(agent.ID).SetTool("mail.send").SetScope("AGENT").SetCreatedBy(user.ID).Save(magpie))
+	automation := must[*ent.Automation](t)(c.Automation.Create().SetName("Answers").SetAgentID(agent.ID).SetOwnerID(user.ID).SetInstructions("Help.").SetKind("MANUAL").Save(ctx))
+	automated := must[*ent.AutomationRun](t)(c.AutomationRun.Create().SetAutomationID(automation.ID).SetDedupeKey("1").Save(ctx))
 	return &tenant{ctx: ctx, workspace: workspace.ID, user: user, ids: map[string]uuid.UUID{
 		"workspaces": workspace.ID, "users": user.ID, "memberships": member.ID, "sessions": session.ID, "invitations": invitation.ID,
 		"collections": collection.ID, "connectors": connector.ID, "documents": document.ID, "sync_jobs": job.ID, "sync_items": item.ID,
@@ -92,6 +94,7 @@ func newTenant(t *testing.T, c *ent.Client, name string) *tenant {
 		"inbound_integrations": integration.ID, "integration_events": event.ID,
 		"tool_integrations": tools.ID, "integration_tools": tool.ID, "tool_connections": connection.ID,
 		"approvals": approval.ID, "tool_grants": allowed.ID,
+		"automations": automation.ID, "automation_runs": automated.ID,
 	}}
 }
 
@@ -127,6 +130,7 @@ func TestAnotherWorkspacesRowsAreNotFound(t *testing.T) {
 		"integration_events": db.Ent.InboundEvent.Query().Count, "tool_integrations": db.Ent.ToolIntegration.Query().Count,
 		"integration_tools": db.Ent.IntegrationTool.Query().Count, "tool_connections": db.Ent.ToolConnection.Query().Count,
 		"approvals": db.Ent.Approval.Query().Count, "tool_grants": db.Ent.ToolGrant.Query().Count,
+		"automations": db.Ent.Automation.Query().Count, "automation_runs": db.Ent.AutomationRun.Query().Count,
 	}
 	if len(counts) != len(ada.ids) {
 		t.Fatalf("%d entities have rows, %d are counted", len(ada.ids), len(counts))
@@ -180,6 +184,9 @@ func TestARowIsNeverLinkedToAnotherWorkspace(t *testing.T) {
 		"grant put on a foreign one":     c.OAuthGrant.UpdateOneID(eve.ids["oauth_grants"]).AddConnectorIDs(ada.ids["connectors"]).Exec,
 		"grant of a foreign person":      c.OAuthGrant.Create().SetProvider("google").SetPersonID(ada.user.ID).SetTokens([]byte("x")).Exec,
 		"event of a foreign integration": c.InboundEvent.Create().SetIntegrationID(ada.ids["inbound_integrations"]).SetProviderEventID("2").SetType("push").SetReceivedAt(time.Now()).Exec,
+		"automation of a foreign agent":  c.Automation.Create().SetName("x").SetAgentID(ada.ids["agents"]).SetOwnerID(eve.user.ID).SetInstructions("x").SetKind("MANUAL").Exec,
+		"run of a foreign automation":    c.AutomationRun.Create().SetAutomationID(ada.ids["automations"]).SetDedupeKey("2").Exec,
+		"foreign automation changed":     c.Automation.UpdateOneID(ada.ids["automations"]).SetInstructions("x").Exec,
 		"foreign integration deleted":    c.InboundIntegration.DeleteOneID(ada.ids["inbound_integrations"]).Exec,
 		"tool of a foreign integration":  c.IntegrationTool.Create().SetIntegrationID(ada.ids["tool_integrations"]).SetName("x").SetRisk("READ").SetPinnedHash("0").Exec,
 		"access to a foreign platform":   c.ToolConnection.Create().SetIntegrationID(ada.ids["tool_integrations"]).Exec,

@@ -49,6 +49,7 @@ type grammar struct {
 	Chat        chatCommand        `cmd:"" group:"operate" help:"Ask a question and read the cited answer."`
 	MCP         mcpCommand         `cmd:"" name:"mcp" group:"operate" help:"Serve the Model Context Protocol on standard input and output, for programs on this machine."`
 	Agents      agentsCommand      `cmd:"" group:"operate" help:"Agents, their templates and memories."`
+	Automations automationsCommand `cmd:"" group:"operate" help:"Agents that run when something happens."`
 	Analytics   analyticsCommand   `cmd:"" group:"operate" help:"What was asked, and what found nothing."`
 	Why         whyCommand         `cmd:"" group:"operate" help:"Why somebody finds a document, or does not."`
 	WhyNot      whyNotCommand      `cmd:"" group:"operate" help:"Why a search does not find a document, and what would have to change."`

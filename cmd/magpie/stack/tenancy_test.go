@@ -22,6 +22,7 @@ type belongings struct {
 	agent, template, memory, run, dialogue     string // dialogue is the conversation of the run
 	key, secretKey                             string
 	integration, event                         string // of inbound integrations
+	automation, automated                      string // and a run of it
 	seat
 	// journey is what is under way at a provider; of those who have begun something there.
 	journey
@@ -101,6 +102,7 @@ func (s *service) furnish(name string) belongings {
 	b.memory = made.CreateAgentMemory.ID
 	b.run, b.dialogue = s.runOf(b.agent)
 	b.integration, b.event = s.integrate(name)
+	b.automation, b.automated = s.automate(name, b.agent)
 	b.seat = s.sit("guest-of-" + name + "@example.com")
 	for i, id := range b.ids() {
 		if id == "" {
@@ -195,7 +197,7 @@ func intrusions(ada belongings) map[string]intrusion {
 		"POST /api/v1/auth/logout":                              {"/api/v1/auth/logout", nil, 200},
 	}
 	for _, more := range []map[string]intrusion{
-		peopleIntrusions(ada.seat), signOnIntrusions(ada), runIntrusions(ada), talkIntrusions(ada), keyIntrusions(ada), sourceIntrusions(ada), inboundIntrusions(ada),
+		peopleIntrusions(ada.seat), signOnIntrusions(ada), runIntrusions(ada), talkIntrusions(ada), keyIntrusions(ada), sourceIntrusions(ada), inboundIntrusions(ada), automationIntrusions(ada),
 	} {
 		maps.Copy(all, more)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/magpie-search/magpie/agents/approval"
+	"github.com/magpie-search/magpie/agents/automation"
 	"github.com/magpie-search/magpie/agents/catalog"
 	"github.com/magpie-search/magpie/agents/memory"
 	"github.com/magpie-search/magpie/agents/run"
@@ -55,6 +56,7 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse"
 	"github.com/magpie-search/magpie/internal/live/docwatch"
 	"github.com/magpie-search/magpie/internal/live/replay"
+	"github.com/magpie-search/magpie/internal/mailer"
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/queue"
 	"github.com/magpie-search/magpie/internal/ratelimit"
@@ -102,7 +104,10 @@ type App struct {
 	Applications *application.Server
 	Inbox        *inbound.Inbox
 	Events       *inbox.Inbox // of inbound integrations
+	Automations  *automation.Store
 
+	guard     *httpx.Guard
+	mailer    *mailer.Mailer // nil without SMTP_URL
 	analytics *analytics.Store
 	failures  *audit.SignIns
 	schema    graphql.ExecutableSchema
@@ -147,6 +152,7 @@ func (a *App) open(ctx context.Context) error {
 	}
 	a.Files = sourcefile.New(a.DB.Ent, blobs, a.deleteDocuments, sourcefile.Options{MaxBytes: int64(a.Config.UploadLimit), Log: a.Log})
 	guard := httpx.NewGuard(a.Config.AllowedPrivateNetworks)
+	a.guard = guard
 	if a.Kinds, err = all.Registry(all.Deps{Files: a.Files, Dial: guard.DialContext}); err != nil {
 		return fmt.Errorf("register connectors: %w", err)
 	}
@@ -178,10 +184,13 @@ func (a *App) open(ctx context.Context) error {
 	agents := catalog.NewCatalog(a.DB.Ent, catalog.Options{Models: models.Names, Parameters: kit.Parameters})
 	memories := memory.NewStore(a.DB.Ent, a.Models, memory.Options{Analyzer: analyzer, Now: a.now, Log: a.Log})
 	a.Queue = queue.NewAsynq(a.Redis)
+	if err := a.openAutomations(); err != nil {
+		return err
+	}
 	a.Approvals = approval.New(approval.Options{Ent: a.DB.Ent, Now: a.now, Log: a.Log, Resume: func(ctx context.Context, id uuid.UUID) { a.Runs.Resume(ctx, id) }})
 	a.Runs, err = run.New(ctx, run.Options{
 		Ent: a.DB.Ent, Models: models, Bus: run.NewRedisBus(a.Redis, a.Log), Analyzer: analyzer, Log: a.Log, Now: a.now,
-		Kit: kit, Memories: memories, Queue: a.Queue, Secrets: a.Secrets, Viewers: a.Accounts.Member, Approvals: a.Approvals,
+		Kit: kit, Memories: memories, Queue: a.Queue, Secrets: a.Secrets, Viewers: a.Accounts.Member, Approvals: a.Approvals, Oversight: a.Automations.Oversight,
 	})
 	if err != nil {
 		return err
@@ -218,7 +227,7 @@ func (a *App) open(ctx context.Context) error {
 		Collections: collection.New(collection.Options{Ent: a.DB.Ent, Models: a.Models, Index: a.Index, Connectors: sources, Now: a.now}),
 		Documents:   document.New(document.Options{Ent: a.DB.Ent, Index: a.Index, Summaries: summaries, Principals: a.Principals}),
 		WhyNot:      whynot.New(whynot.Options{Ent: a.DB.Ent, Search: a.Search, Principals: a.Principals}),
-		Connectors:  sources, Kinds: a.Kinds, Grants: a.Grants, Inbox: a.Inbox, Events: a.Events, Jobs: a.Jobs, Index: a.Index, Search: a.Search,
+		Connectors:  sources, Kinds: a.Kinds, Grants: a.Grants, Inbox: a.Inbox, Events: a.Events, Automations: a.Automations, Jobs: a.Jobs, Index: a.Index, Search: a.Search,
 		Chat: a.Chat, Answers: answers,
 		Conversations: conversation.New(conversation.Options{Ent: a.DB.Ent, Analytics: a.analytics, Log: a.Log}),
 		Agents:        agents, Templates: template.NewStore(a.DB.Ent, agents), Memories: memories, Runs: a.Runs,

@@ -54,7 +54,8 @@ func (a *App) Worker() *worker.Worker {
 	return worker.New(a.Redis, a.Jobs, engine, vectors, worker.Options{
 		Concurrency: a.Concurrency(), Shutdown: a.Config.ShutdownTimeout, Stale: a.Config.WorkerLostAfter, Log: a.Log,
 		Maintain: a.maintain, Purge: purge.New(a.Index, a.Files, purge.Options{Hooks: hooks, Now: a.now, Log: a.Log}), Permissions: engine,
-		Inbound: dispatcher, Subscriptions: hooks, Events: inbox.NewProcessor(a.Events, inbox.Nobody{}, transcripts), Runs: a.Runs,
+		Inbound: dispatcher, Subscriptions: hooks, Events: inbox.NewProcessor(a.Events, a.Automations, transcripts), Runs: a.Runs,
+		Automations: a.automations(),
 	})
 }
 
@@ -79,6 +80,11 @@ func (a *App) maintain(ctx context.Context) error {
 	swept, expired := a.Events.Sweep(ctx)
 	if swept != (inbox.Swept{}) {
 		a.Log.InfoContext(ctx, "expired events removed", "payloads", swept.Payloads, "events", swept.Events)
+	}
+	err = errors.Join(err, expired)
+	runs, expired := a.Automations.Sweep(ctx)
+	if runs > 0 {
+		a.Log.InfoContext(ctx, "expired runs of automations removed", "runs", runs)
 	}
 	err = errors.Join(err, expired)
 	indexes := a.BuildIndexes(ctx)

@@ -26,6 +26,8 @@ type Received struct {
 	ReceivedAt  time.Time
 	Summary     string
 	Content     event.Content
+	// Document is the stored transcript of a meeting; nil without one.
+	Document *uuid.UUID
 }
 
 // An Outcome says what a Handler did with an event.
@@ -112,7 +114,6 @@ type claimed struct {
 	workspace   uuid.UUID
 	payload     []byte
 	attempt     int
-	document    *uuid.UUID
 }
 
 // Process processes an event, unless another worker has taken it.
@@ -173,7 +174,7 @@ func (p *Processor) claim(ctx context.Context, t queue.Event) (*claimed, error) 
 	err := p.inbox.opt.Pool.QueryRow(ctx, `update integration_events set attempts = attempts + 1, due_at = $4
 		where id = $1 and workspace_id = $2 and attempts = $3 and status = 'RECEIVED'
 		returning integration_id, type, received_at, summary, payload, attempts, document_id`, t.Event, t.Workspace, t.Attempt, now.Add(lease)).
-		Scan(&c.integration, &c.Type, &c.ReceivedAt, &c.Summary, &c.payload, &c.attempt, &c.document)
+		Scan(&c.integration, &c.Type, &c.ReceivedAt, &c.Summary, &c.payload, &c.attempt, &c.Document)
 	if err != nil {
 		return nil, fmt.Errorf("claim an event: %w", err)
 	}
@@ -188,7 +189,7 @@ func (p *Processor) finish(ctx context.Context, c *claimed, status, reason strin
 	_, err := p.inbox.opt.Pool.Exec(ctx, `update integration_events set status = $3, reason = nullif($4, ''), automation_ids = $5, document_id = $6,
 			due_at = null, processed_at = $7, updated_at = $7
 		where id = $1 and attempts = $2 and status = 'RECEIVED'`,
-		c.ID, c.attempt, status, safetext.TruncateBytes(safetext.Line(reason), 500), automations, c.document, p.inbox.opt.Now())
+		c.ID, c.attempt, status, safetext.TruncateBytes(safetext.Line(reason), 500), automations, c.Document, p.inbox.opt.Now())
 	if err != nil {
 		return fmt.Errorf("finish an event: %w", err)
 	}
@@ -212,7 +213,7 @@ func (p *Processor) postpone(ctx context.Context, c *claimed, reason string) err
 	now := p.inbox.opt.Now()
 	delay := min(30*time.Second<<min(c.attempt, 10), time.Hour)
 	_, err := p.inbox.opt.Pool.Exec(ctx, `update integration_events set reason = $3, due_at = $4, document_id = $5, updated_at = $6
-		where id = $1 and attempts = $2 and status = 'RECEIVED'`, c.ID, c.attempt, safetext.TruncateBytes(safetext.Line(reason), 500), now.Add(delay), c.document, now)
+		where id = $1 and attempts = $2 and status = 'RECEIVED'`, c.ID, c.attempt, safetext.TruncateBytes(safetext.Line(reason), 500), now.Add(delay), c.Document, now)
 	if err != nil {
 		return fmt.Errorf("postpone an event: %w", err)
 	}
@@ -256,7 +257,7 @@ func refusedSender(m *event.Mail, config map[string]any) string {
 // fetch stores the transcript of a meeting. done says that the event waits for it, or failed.
 func (p *Processor) fetch(ctx context.Context, c *claimed, provider event.Provider) (done bool, err error) {
 	m := c.Content.Meeting
-	if m == nil || m.Transcript == nil || provider.Transcript == nil || p.texts == nil || c.document != nil {
+	if m == nil || m.Transcript == nil || provider.Transcript == nil || p.texts == nil || c.Document != nil {
 		return false, nil
 	}
 	if id, _ := c.Integration.Config[event.CollectionOption].(string); id == "" {
@@ -270,7 +271,7 @@ func (p *Processor) fetch(ctx context.Context, c *claimed, provider event.Provid
 	if err == nil {
 		var id uuid.UUID
 		if id, err = p.texts.Store(ctx, c.Integration, m, t); err == nil {
-			c.document = &id
+			c.Document = &id
 			return false, nil
 		}
 	}

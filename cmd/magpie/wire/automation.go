@@ -1,0 +1,71 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/magpie-search/magpie/agents/automation"
+	"github.com/magpie-search/magpie/agents/automation/delivery"
+	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/internal/mailer"
+)
+
+// openAutomations creates the automations and what delivers their answers.
+func (a *App) openAutomations() error {
+	kinds := []string{automation.Document, automation.SlackMessage}
+	if server := a.Config.SMTPURL.Reveal(); server != "" {
+		m, err := mailer.New(mailer.Options{URL: server, From: a.Config.SMTPFrom, Now: a.now})
+		if err != nil {
+			return fmt.Errorf("SMTP_URL: %w", err)
+		}
+		a.mailer = m
+		kinds = append(kinds, automation.ReplyEmail)
+	}
+	a.Automations = automation.NewStore(automation.Options{Ent: a.DB.Ent, Box: a.Secrets, Index: a.Index, Deliveries: kinds, Now: a.now, Log: a.Log})
+	return nil
+}
+
+// automations returns the engine of a worker.
+func (a *App) automations() *automation.Engine {
+	deliverers := map[string]automation.Deliverer{
+		automation.Document: delivery.Document{Ent: a.DB.Ent, Index: a.Index, Parser: a.Parser, Models: a.Models, Now: a.now},
+		automation.SlackMessage: delivery.Slack{
+			Ent: a.DB.Ent, Settings: a.Events.Settings,
+			Client: &http.Client{Transport: &http.Transport{DialContext: a.guard.DialContext}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		},
+	}
+	options := automation.EngineOptions{
+		Store: a.Automations, Runner: a.Runs, Approvals: automation.People{Ent: a.DB.Ent, Approvals: a.Approvals}, Deliverers: deliverers, Changes: a.Index,
+		Principals: a.Principals,
+	}
+	if a.mailer != nil {
+		deliverers[automation.ReplyEmail] = delivery.Reply{Sender: a.mailer, Host: a.mailHost()}
+		options.Notify = a.notifyOwner
+	}
+	return automation.NewEngine(options)
+}
+
+// mailHost returns the domain of message ids.
+func (a *App) mailHost() string {
+	if u, err := url.Parse(a.Config.PublicURL()); err == nil && u.Hostname() != "" {
+		return u.Hostname()
+	}
+	return "magpie.invalid"
+}
+
+// notifyOwner tells the owner of an automation by mail that it was disabled.
+func (a *App) notifyOwner(ctx context.Context, owner *ent.User, row *ent.Automation) error {
+	reason := ""
+	if row.DisabledReason != nil {
+		reason = *row.DisabledReason
+	}
+	return a.mailer.Send(ctx, mailer.Message{
+		To: owner.Email, Subject: "Magpie has disabled " + row.Name, ID: fmt.Sprintf("disabled-%s-%d@%s", row.ID, row.UpdatedAt.UnixMilli(), a.mailHost()), Automatic: true,
+		Text: fmt.Sprintf("The automation %q was disabled at %s.\n\nReason: %s\n\nIts history shows the runs. Switch it on again when the cause is gone.\n",
+			row.Name, row.UpdatedAt.UTC().Format(time.RFC1123), reason),
+		Headers: map[string]string{automation.LoopHeader: "notice"},
+	})
+}
