@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/magpie-search/magpie/agents/integration"
-	"github.com/magpie-search/magpie/agents/loop"
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/restapi"
 	"github.com/magpie-search/magpie/internal/apierr"
@@ -90,9 +89,9 @@ func (r Request) markUnknown(ctx context.Context, out *apierr.Error) {
 		return
 	}
 	out.Cause = errors.Join(integration.ErrUnknownOutcome, out.Cause)
-	out.Message += " It is not known whether the change was made: look before you try again"
-	if key := loop.CallInfoFrom(ctx).Key; key != "" {
-		out.Message += " (its mark is " + integration.Marker(ctx) + ")"
+	out.Message += " The change may have been made"
+	if marker := integration.Marker(ctx); marker != "" {
+		out.Message += "; look for " + marker
 	}
 	out.Message += "."
 }

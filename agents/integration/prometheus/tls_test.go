@@ -9,8 +9,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"io"
-	"log"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
@@ -62,7 +61,7 @@ func TestAServerMayWantAClientCertificate(t *testing.T) {
 	clients := x509.NewCertPool()
 	clients.AddCert(parsed)
 	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients}
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // refused handshakes are expected
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // refused handshakes are expected
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	authority := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
