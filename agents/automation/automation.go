@@ -128,8 +128,13 @@ func (s *Store) Create(ctx context.Context, d Draft) (*ent.Automation, error) {
 	owner := v.Subject
 	if v.Kind != viewer.KindSession {
 		first, err := client.Membership.Query().Where(membership.RoleEQ(membership.RoleOwner)).Order(membership.ByCreatedAt(), membership.ByID()).First(ctx)
-		if err != nil || v.Kind != viewer.KindSystem {
+		switch {
+		case v.Kind != viewer.KindSystem:
 			return nil, apierr.New(apierr.Unauthorized, "Session required")
+		case ent.IsNotFound(err):
+			return nil, apierr.New(apierr.Conflict, "The workspace has no owner, as whom an automation could run")
+		case err != nil:
+			return nil, apierr.Wrap("find the owner of the workspace", err)
 		}
 		owner = first.UserID
 	}

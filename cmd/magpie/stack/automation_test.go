@@ -1,6 +1,10 @@
 package stack_test
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/magpie-search/magpie/internal/testkit"
+)
 
 // automate creates an automation and starts a run of it.
 func (s *service) automate(name, agent string) (automation, run string) {
@@ -14,6 +18,13 @@ func (s *service) automate(name, agent string) (automation, run string) {
 	if run == "" {
 		s.t.Fatalf("created: %s\nstarted: %s", made.body, started.body)
 	}
+	testkit.WaitFor(s.t, "a worker has run the automation", func() bool {
+		status, _ := s.call(http.MethodGet, "/api/v1/automation-runs/"+run, nil).data["status"].(string)
+		if status == "failed" {
+			s.t.Fatalf("the run failed: %s", s.call(http.MethodGet, "/api/v1/automation-runs/"+run, nil).body)
+		}
+		return status == "completed"
+	})
 	return automation, run
 }
 
