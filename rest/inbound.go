@@ -20,13 +20,24 @@ type EventInbox interface {
 	Receive(ctx context.Context, provider string, integration uuid.UUID, r *event.Request) (event.Answer, error)
 }
 
+// ApprovalInbox receives what people do with the messages of approvals in Slack.
+type ApprovalInbox interface {
+	// Receive verifies a request for one integration or, with uuid.Nil, for those that
+	// it names, and does what the person did.
+	Receive(ctx context.Context, integration uuid.UUID, r *event.Request) (event.Answer, error)
+}
+
+// approvalPath is the path, below eventRoot, of what people do in Slack.
+const approvalPath = "slack/approvals"
+
 const eventRoot = "/api/v1/webhooks/"
 
 // serveEvent serves the paths below /api/v1/webhooks: a family, a provider and perhaps the
 // id of an integration, which the query may have instead.
 func (h *Webhooks) serveEvent(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, eventRoot), "/")
-	if len(parts) < 2 || len(parts) > 3 || h.opt.Events == nil || !h.opt.Events.Serves(parts[0], parts[1]) {
+	forApprovals := len(parts) >= 2 && parts[0]+"/"+parts[1] == approvalPath && h.opt.Approvals != nil
+	if len(parts) < 2 || len(parts) > 3 || !forApprovals && (h.opt.Events == nil || !h.opt.Events.Serves(parts[0], parts[1])) {
 		h.fail(w, r, apierr.NotFound("Provider"))
 		return
 	}
@@ -54,9 +65,13 @@ func (h *Webhooks) serveEvent(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
-	answer, err := h.opt.Events.Receive(r.Context(), parts[1], integration, &event.Request{
-		Header: r.Header, Query: r.URL.Query(), URL: strings.TrimRight(h.opt.BaseURL, "/") + r.URL.RequestURI(), Body: body,
-	})
+	request := &event.Request{Header: r.Header, Query: r.URL.Query(), URL: strings.TrimRight(h.opt.BaseURL, "/") + r.URL.RequestURI(), Body: body}
+	var answer event.Answer
+	if forApprovals {
+		answer, err = h.opt.Approvals.Receive(r.Context(), integration, request)
+	} else {
+		answer, err = h.opt.Events.Receive(r.Context(), parts[1], integration, request)
+	}
 	switch {
 	case err != nil:
 		h.fail(w, r, err)

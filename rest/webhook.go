@@ -37,10 +37,12 @@ type WebhookOptions struct {
 	Inbox Inbox // required
 	// Events receives the deliveries of inbound integrations; nil for none. BaseURL is
 	// the address at which their platforms reach the service.
-	Events  EventInbox
-	BaseURL string
-	Body    int64         // bytes of a delivery; default 25 MiB, the maximum of the platforms
-	Read    time.Duration // timeout of reading a body; default 30 s
+	Events EventInbox
+	// Approvals receives what people do with approvals in Slack; nil for none.
+	Approvals ApprovalInbox
+	BaseURL   string
+	Body      int64         // bytes of a delivery; default 25 MiB, the maximum of the platforms
+	Read      time.Duration // timeout of reading a body; default 30 s
 	// InFlight is the maximum number of bytes of concurrent large deliveries;
 	// default 128 MiB.
 	InFlight int64

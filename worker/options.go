@@ -74,6 +74,13 @@ type Automations interface {
 	Tick(ctx context.Context) error
 }
 
+// Approvals posts what agents ask people, where a channel is named (agents/approval/slack).
+type Approvals interface {
+	// Deliver posts what is due. It finds its work in PostgreSQL; any number of workers
+	// may call it.
+	Deliver(ctx context.Context) error
+}
+
 // Options has useful zero values. The defaults of numbers and intervals are in the
 // comments.
 type Options struct {
@@ -81,7 +88,7 @@ type Options struct {
 	SweepEvery     time.Duration // between searches for abandoned jobs and pending tasks: 10 s
 	Stale          time.Duration // age of a heartbeat at which a job is abandoned: 45 s
 	ScheduleEvery  time.Duration // between searches for due schedules: 5 s
-	InboundEvery   time.Duration // between dispatches of webhook deliveries: 500 ms
+	InboundEvery   time.Duration // between dispatches of webhook deliveries, and between looks for approvals to post: 500 ms
 	PollEvery      time.Duration // between looks at an empty queue: 200 ms
 	SubscribeEvery time.Duration // between checks of webhook subscriptions: 15 s
 	AutomateEvery  time.Duration // between calls of Automations.Tick: 1 s
@@ -96,6 +103,7 @@ type Options struct {
 	Events        Events
 	Runs          Runs
 	Automations   Automations
+	Approvals     Approvals
 	// Maintain maintains data that is derived from documents, such as search
 	// indexes. Calls do not overlap.
 	Maintain func(ctx context.Context) error

@@ -107,6 +107,9 @@ func (w *Worker) loops() []loop {
 	if o.Automations != nil {
 		loops = append(loops, loop{"run automations", o.AutomateEvery, o.Automations.Tick})
 	}
+	if o.Approvals != nil {
+		loops = append(loops, loop{"post approvals", o.InboundEvery, o.Approvals.Deliver})
+	}
 	if o.Inbound != nil {
 		loops = append(loops, loop{"dispatch webhooks", o.InboundEvery, func(ctx context.Context) error {
 			_, err := o.Inbound.Dispatch(ctx)

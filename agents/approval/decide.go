@@ -312,7 +312,7 @@ func (s *Store) queue(ctx context.Context, client *ent.Client, workspace, run uu
 // replaceMessages makes the posted messages of the approvals of a run that were decided
 // at a time due, to show the outcome. Messages that were not posted need not be.
 func replaceMessages(ctx context.Context, client *ent.Client, run uuid.UUID, decided time.Time) error {
-	_, err := client.ExecContext(ctx, `update approvals set slack_due_at = case when slack_ts is not null then now() end, slack_attempts = 0
+	_, err := client.ExecContext(ctx, `update approvals set slack_due_at = case when slack_ts is not null then $2::timestamptz end, slack_attempts = 0
 		where run_id = $1::text::uuid and decided_at = $2::timestamptz and slack_channel is not null`, run.String(), decided)
 	return apierr.Wrap("replace the messages of approvals", err)
 }

@@ -56,7 +56,7 @@ func (s *Store) UpdateSettings(ctx context.Context, c SettingsChange) (Settings,
 	err := transaction.In(ctx, s.opt.Ent, func(ctx context.Context, client *ent.Client) error {
 		update := client.Workspace.UpdateOneID(v.Workspace)
 		if c.ToolPolicy.Given {
-			text, err := PolicyText("toolPolicy", c.ToolPolicy.Value)
+			text, err := policy.SetText("toolPolicy", c.ToolPolicy.Value)
 			if err != nil {
 				return err
 			}
@@ -80,20 +80,6 @@ func (s *Store) UpdateSettings(ctx context.Context, c SettingsChange) (Settings,
 		return Settings{}, err
 	}
 	return s.Settings(ctx)
-}
-
-// PolicyText returns a policy.Set that a person wrote as the text that is stored. Nil is
-// the empty set.
-func PolicyText(field string, set map[string]any) (json.RawMessage, error) {
-	if set == nil {
-		set = map[string]any{}
-	}
-	text, err := json.Marshal(set)
-	if err != nil {
-		return nil, apierr.Invalid(field, "must be a JSON object")
-	}
-	_, err = policy.ParseSet(field, text)
-	return text, err
 }
 
 // channelName matches the ids of Slack's channels.

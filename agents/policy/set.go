@@ -57,6 +57,29 @@ func ParseSet(field string, data json.RawMessage) (Set, error) {
 	return s, s.check(field)
 }
 
+// SetText returns a Set that a person wrote as the text to store. Nil is the zero Set.
+func SetText(field string, set map[string]any) (json.RawMessage, error) {
+	if set == nil {
+		return json.RawMessage("{}"), nil
+	}
+	text, err := json.Marshal(set)
+	if err != nil {
+		return nil, apierr.Invalid(field, "must be a JSON object")
+	}
+	_, err = ParseSet(field, text)
+	return text, err
+}
+
+// StoredSet returns a Set that was stored. One that this version cannot read denies
+// everything.
+func StoredSet(text json.RawMessage) Set {
+	s, err := ParseSet("toolPolicy", text)
+	if err != nil {
+		return Set{Tools: map[string]Policy{"*": Deny}}
+	}
+	return s
+}
+
 func (s Set) check(field string) error {
 	for _, risk := range slices.Sorted(maps.Keys(s.Risks)) {
 		place := field + ".risks." + string(risk)

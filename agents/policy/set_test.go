@@ -86,3 +86,23 @@ func TestSetsThatCannotBeUsedAreRefusedWithTheirPlace(t *testing.T) {
 		}
 	}
 }
+
+func TestAStoredSetThatCannotBeReadDeniesEverything(t *testing.T) {
+	t.Parallel()
+	text, err := policy.SetText("toolPolicy", map[string]any{"risks": map[string]any{"send": "deny"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := policy.Call{Tool: "wiki.read", Risk: policy.Read, Arguments: json.RawMessage(`{}`)}
+	for stored, want := range map[string]policy.Policy{string(text): policy.Allow, "": policy.Allow, `{"later": true}`: policy.Deny, `[`: policy.Deny} {
+		if got := policy.Decide(call, policy.StoredSet(json.RawMessage(stored))); got != want {
+			t.Errorf("%s: %q", stored, got)
+		}
+	}
+	if _, err := policy.SetText("toolPolicy", map[string]any{"risks": "deny"}); err == nil {
+		t.Error("a bad set was written")
+	}
+	if empty, err := policy.SetText("toolPolicy", nil); err != nil || string(empty) != "{}" {
+		t.Errorf("none: %s, %v", empty, err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"testing"
@@ -157,6 +158,30 @@ func webhookCases() map[string]check {
 			rejected(t, "an unknown provider", s.do(t, call{"POST", "/api/v1/webhooks/events/wizard", issue, headers}), 404, "not_found", "")
 			rejected(t, "another family", s.do(t, call{"POST", "/api/v1/webhooks/email/github", issue, headers}), 404, "not_found", "")
 			rejected(t, "an unknown integration", s.do(t, call{"POST", path + "/" + uuid.NewString(), issue, headers}), 404, "not_found", "")
+			rejected(t, "GET", s.do(t, call{"GET", path, "", nil}), 405, "method_not_allowed", "")
+		},
+		"4 POST /api/v1/webhooks/slack/approvals": func(t *testing.T, s *site) {
+			const path = "/api/v1/webhooks/slack/approvals"
+			made := data(t, "the integration", s.atDashboard(t, "POST", "/api/v1/integrations/inbound",
+				`{"provider":"slack","name":"approvals","config":{"team_id":"T1"},"credentials":{"signing_secret":"`+hookSecret+`","bot_token":"xoxb-1"}}`), 201)
+			row, _ := made["integration"].(map[string]any)
+			id, _ := row["id"].(string)
+			if address, _ := row["url"].(string); !strings.HasSuffix(address, path+"?integration="+id) {
+				t.Errorf("the address is %s", address)
+			}
+			body := "payload=" + url.QueryEscape(`{"type":"block_actions","team":{"id":"T1"},"user":{"id":"U1"},"actions":[{"action_id":"open","value":""}]}`)
+			headers := fromSlack(hookSecret, body, time.Now())
+			for _, address := range []string{path, path + "/" + id, path + "?integration=" + id} {
+				if a := s.do(t, call{"POST", address, body, headers}); a.status != 200 || a.body != "" {
+					t.Errorf("%s: %d %q", address, a.status, a.body)
+				}
+			}
+			if a := s.do(t, call{"POST", path, "ssl_check=1&token=x", nil}); a.status != 200 {
+				t.Errorf("a check of the certificate: %d %s", a.status, a.body)
+			}
+			rejected(t, "another secret", s.do(t, call{"POST", path, body, fromSlack("other", body, time.Now())}), 401, "invalid_signature", "Invalid request signature")
+			rejected(t, "a stale request", s.do(t, call{"POST", path, body, fromSlack(hookSecret, body, time.Now().Add(-time.Hour))}), 401, "invalid_signature", "")
+			rejected(t, "an unknown integration", s.do(t, call{"POST", path + "/" + uuid.NewString(), body, headers}), 404, "not_found", "")
 			rejected(t, "GET", s.do(t, call{"GET", path, "", nil}), 405, "method_not_allowed", "")
 		},
 		"5 code hosting: X-Hub-Signature-256": func(t *testing.T, s *site) {

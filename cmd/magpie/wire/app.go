@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/magpie-search/magpie/agents/approval"
+	approvalslack "github.com/magpie-search/magpie/agents/approval/slack"
 	"github.com/magpie-search/magpie/agents/automation"
 	"github.com/magpie-search/magpie/agents/catalog"
 	"github.com/magpie-search/magpie/agents/memory"
@@ -92,6 +93,7 @@ type App struct {
 	Search     *search.Engine
 	Chat       *chat.Chat
 	Approvals  *approval.Store
+	Slack      *approvalslack.App // posts approvals
 	Runs       *run.Runs
 	Queries    *analytics.Log
 	Queue      *queue.Asynq
@@ -213,10 +215,14 @@ func (a *App) open(ctx context.Context) error {
 	})
 	a.openSignOn()
 	a.Inbox = inbound.New(a.DB.Pool, a.DB.Ent, a.Kinds, a.Secrets, inbound.Options{BaseURL: a.Config.PublicURL(), Now: a.now, Log: a.Log})
-	a.Events = inbox.New(inbox.Options{
-		Ent: a.DB.Ent, Pool: a.DB.Pool, Providers: provider.All(provider.Deps{Dial: guard.DialContext, Now: a.now}), Box: a.Secrets, Queue: a.Queue,
-		BaseURL: a.Config.PublicURL(), Now: a.now, Log: a.Log,
+	a.Slack = approvalslack.New(approvalslack.Options{
+		Ent: a.DB.Ent, Store: a.Approvals, Dial: guard.DialContext, Dashboard: a.Config.DashboardAddress(), Now: a.now, Log: a.Log,
 	})
+	a.Events = inbox.New(inbox.Options{
+		Ent: a.DB.Ent, Pool: a.DB.Pool, Providers: append(provider.All(provider.Deps{Dial: guard.DialContext, Now: a.now}), a.Slack.Provider()),
+		Box: a.Secrets, Queue: a.Queue, BaseURL: a.Config.PublicURL(), Now: a.now, Log: a.Log,
+	})
+	a.Slack.Use(a.Events)
 	a.Limiters = throttle.New(throttle.Options{Redis: a.Redis, Salt: a.throttleSalt(), Log: a.Log})
 	sources := connector.New(connector.Options{
 		Ent: a.DB.Ent, Kinds: a.Kinds, Vault: credential.NewVault(a.Secrets), Grants: a.Grants, Jobs: a.Jobs, Files: a.Files, Inbox: a.Inbox,
@@ -374,7 +380,7 @@ func (a *App) MCP(keys mcp.Keys, metadata, version string) mcp.Options {
 // Webhooks returns the options of the webhook handler.
 func (a *App) Webhooks() rest.WebhookOptions {
 	return rest.WebhookOptions{
-		Inbox: a.Inbox, Events: a.Events, BaseURL: a.Config.PublicURL(), Limiter: a.limiter, TrustedProxies: a.Config.TrustedProxies, Log: a.Log,
+		Inbox: a.Inbox, Events: a.Events, Approvals: a.Slack, BaseURL: a.Config.PublicURL(), Limiter: a.limiter, TrustedProxies: a.Config.TrustedProxies, Log: a.Log,
 	}
 }
 

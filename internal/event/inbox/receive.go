@@ -343,3 +343,30 @@ func eventType(e event.Event) string {
 func contextOf(ctx context.Context, workspace uuid.UUID) context.Context {
 	return viewer.With(ctx, viewer.System(workspace))
 }
+
+// Verified is an integration that a request is genuine for.
+type Verified struct {
+	Workspace, Integration uuid.UUID
+	Settings               connectors.Settings
+}
+
+// Verify checks a request like Receive, marks the integrations that it is genuine for as
+// working, and returns them, at least one. It keeps nothing of the request.
+func (b *Inbox) Verify(ctx context.Context, provider string, id uuid.UUID, r *event.Request) ([]Verified, error) {
+	p, ok := b.provider(provider)
+	if !ok {
+		return nil, apierr.NotFound("Provider")
+	}
+	found, err := b.verified(ctx, p, id, r)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Verified, len(found))
+	for i, c := range found {
+		if err := b.keep(ctx, p, c, r, event.Delivery{}); err != nil {
+			return nil, apierr.Wrap("mark an integration", err)
+		}
+		out[i] = Verified{Workspace: c.workspace, Integration: c.id, Settings: c.settings}
+	}
+	return out, nil
+}
