@@ -47,13 +47,18 @@ func existingCollections(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, err
 	return out, nil
 }
 
-func agentTools(agents *catalog.Catalog) []*catalog.Tool {
-	all := agents.Tools()
+func (r *Resolver) agentTools(ctx context.Context) ([]*catalog.Tool, error) {
+	all := r.Agents.Tools()
+	more, err := r.Integrations.AgentTools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, more...)
 	tools := make([]*catalog.Tool, len(all))
 	for i := range all {
 		tools[i] = &all[i]
 	}
-	return tools
+	return tools, nil
 }
 
 func (r *Resolver) agentTemplates(ctx context.Context, category *string, after cursor, first *int) (*model.AgentTemplateConnection, error) {

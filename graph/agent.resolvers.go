@@ -70,7 +70,7 @@ func (r *queryResolver) Agent(ctx context.Context, id uuid.UUID) (*ent.Agent, er
 }
 
 func (r *queryResolver) AgentTools(ctx context.Context) ([]*catalog.Tool, error) {
-	return agentTools(r.Resolver.Agents), nil
+	return r.agentTools(ctx)
 }
 
 func (r *queryResolver) AgentTemplates(ctx context.Context, category *string, after *entgql.Cursor[uuid.UUID], first *int) (*model.AgentTemplateConnection, error) {

@@ -25,21 +25,22 @@ import (
 // unaudited returns the mutations that write no entry to the audit log, with the reason.
 func unaudited() map[string]string {
 	return map[string]string{
-		"Mutation.refreshSession":         "the same sign-in goes on; the end of one is noted",
-		"Mutation.refreshCollectionStats": "it recounts and changes no setting",
-		"Mutation.measureSearchQuality":   "it measures and changes no setting",
-		"Mutation.setFeedback":            "what one thinks of an answer is one's own",
-		"Mutation.removeFeedback":         "what one thinks of an answer is one's own",
-		"Mutation.recordEvents":           "events of visitors, which query analytics keep",
-		"Mutation.deleteWorkspace":        "the entries of a workspace end with it",
-		"Mutation.startOAuth":             "nothing is kept of a connection but its beginning; the grant is noted when it is made",
-		"Mutation.startOIDCSignIn":        "nobody is known yet; the session is noted when it is opened",
-		"Mutation.answerOIDCSignIn":       "the session is noted when it is opened",
-		"Mutation.resendInboundEvent":     "it processes an event again, whose row says so, and changes no setting",
-		"Mutation.runAutomation":          "the run is a row that says so, and changes no setting",
-		"Mutation.replayAutomationRun":    "the run is a row that says so, and changes no setting",
-		"Mutation.cancelAutomationRun":    "the run is a row that says so, and changes no setting",
-		"Mutation.cancelRun":              "a run is its person's own, and is kept with all its events",
+		"Mutation.refreshSession":           "the same sign-in goes on; the end of one is noted",
+		"Mutation.refreshCollectionStats":   "it recounts and changes no setting",
+		"Mutation.measureSearchQuality":     "it measures and changes no setting",
+		"Mutation.setFeedback":              "what one thinks of an answer is one's own",
+		"Mutation.removeFeedback":           "what one thinks of an answer is one's own",
+		"Mutation.recordEvents":             "events of visitors, which query analytics keep",
+		"Mutation.deleteWorkspace":          "the entries of a workspace end with it",
+		"Mutation.startOAuth":               "nothing is kept of a connection but its beginning; the grant is noted when it is made",
+		"Mutation.startOIDCSignIn":          "nobody is known yet; the session is noted when it is opened",
+		"Mutation.answerOIDCSignIn":         "the session is noted when it is opened",
+		"Mutation.resendInboundEvent":       "it processes an event again, whose row says so, and changes no setting",
+		"Mutation.runAutomation":            "the run is a row that says so, and changes no setting",
+		"Mutation.replayAutomationRun":      "the run is a row that says so, and changes no setting",
+		"Mutation.cancelAutomationRun":      "the run is a row that says so, and changes no setting",
+		"Mutation.authorizeToolIntegration": "nothing is kept of a connection but its beginning; the grant is noted when it is made",
+		"Mutation.cancelRun":                "a run is its person's own, and is kept with all its events",
 	}
 }
 

@@ -82,6 +82,7 @@ func calls() map[string]maker {
 	maps.Copy(all, talkCalls())
 	maps.Copy(all, inboundCalls())
 	maps.Copy(all, automationCalls())
+	maps.Copy(all, toolCalls())
 	return all
 }
 

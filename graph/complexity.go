@@ -14,6 +14,7 @@ import (
 	"github.com/magpie-search/magpie/ent/inboundintegration"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/graph/generated"
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/eval/traffic"
@@ -56,6 +57,9 @@ func setComplexity(c *generated.ComplexityRoot) {
 		return rows(child, after, first, before, last, order)
 	}
 	c.Query.AutomationRuns = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.AutomationRunOrder, _ *uuid.UUID, _ []automationrun.Status) int {
+		return rows(child, after, first, before, last, order)
+	}
+	c.Query.ToolIntegrations = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.ToolIntegrationOrder, _ *toolintegration.Kind, _ *string) int {
 		return rows(child, after, first, before, last, order)
 	}
 	c.Query.APIKeys = rows[ent.APIKeyOrder]

@@ -62,6 +62,10 @@ func (r *Resolver) Query() generated.QueryResolver { return &queryResolver{r} }
 
 func (r *Resolver) SyncJob() generated.SyncJobResolver { return &syncJobResolver{r} }
 
+func (r *Resolver) ToolIntegration() generated.ToolIntegrationResolver {
+	return &toolIntegrationResolver{r}
+}
+
 type (
 	aPIKeyResolver             struct{ *Resolver }
 	agentResolver              struct{ *Resolver }
@@ -78,4 +82,5 @@ type (
 	messageResolver            struct{ *Resolver }
 	queryResolver              struct{ *Resolver }
 	syncJobResolver            struct{ *Resolver }
+	toolIntegrationResolver    struct{ *Resolver }
 )

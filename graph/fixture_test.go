@@ -160,7 +160,8 @@ func newFixture(t *testing.T) *fixture {
 	signOn := signon.New(db.Ent, db.Pool, flows, accounts, signon.Options{
 		BaseURL: "https://magpie.example.com", Attempts: ratelimit.New(ratelimit.Options{}), Log: log,
 	})
-	agents := catalog.NewCatalog(db.Ent, catalog.Options{Models: func() []string { return []string{"large", "small"} }})
+	integrations := toolStore(t, db, box, grants)
+	agents := catalog.NewCatalog(db.Ent, catalog.Options{Models: func() []string { return []string{"large", "small"} }, Integrations: integrations})
 	limiter := ratelimit.New(ratelimit.Options{})
 	inbox := inbound.New(db.Pool, db.Ent, kinds, box, inbound.Options{BaseURL: "https://magpie.example.com"})
 	received := eventinbox.New(eventinbox.Options{
@@ -182,7 +183,7 @@ func newFixture(t *testing.T) *fixture {
 		}),
 		Documents:  document.New(document.Options{Ent: db.Ent, Index: documents, Summaries: summaries, Principals: principals}),
 		WhyNot:     whynot.New(whynot.Options{Ent: db.Ent, Search: engine, Principals: principals}),
-		Connectors: sources, Kinds: kinds, Grants: grants, Inbox: inbox, Events: received, Automations: automations, Jobs: jobs, Index: documents, Search: engine, Chat: talk, Answers: answers,
+		Connectors: sources, Kinds: kinds, Grants: grants, Inbox: inbox, Events: received, Automations: automations, Integrations: integrations, Jobs: jobs, Index: documents, Search: engine, Chat: talk, Answers: answers,
 		Conversations: conversation.New(conversation.Options{Ent: db.Ent, Analytics: events, Log: log}),
 		Agents:        agents, Templates: template.NewStore(db.Ent, agents),
 		Memories: memory.NewStore(db.Ent, embedders, memory.Options{Analyzer: analyzer}), Runs: runs,
@@ -222,6 +223,7 @@ type tenant struct {
 	plan                     uuid.UUID
 	integration, inbound     uuid.UUID // an inbound integration and an event of it
 	automation, automated    uuid.UUID // an automation and a run of it
+	tools, tool              uuid.UUID // an integration with tools and a tool of it
 	email                    string
 }
 
@@ -288,6 +290,8 @@ func (h *fixture) tenant(t *testing.T, name string) *tenant {
 	n.inbound = anEvent(t, h, n)
 	n.automation = anAutomation(t, h, n)
 	n.automated = aRun(t, h, n)
+	n.tools = aToolIntegration(t, h, n)
+	n.tool = aTool(t, h, n)
 	must(h.db.Ent.PlanItem.Create().SetConnectorID(n.connector).SetJobID(plan.ID).SetSourceID("guide.md").SetPath("guide.md of " + name).SetAction("UNCHANGED").Exec(ctx))
 	return n
 }

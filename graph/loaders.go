@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/magpie-search/magpie/agents/integration/store"
 	"github.com/magpie-search/magpie/agents/run"
 	"github.com/magpie-search/magpie/ent"
 	entcollection "github.com/magpie-search/magpie/ent/collection"
@@ -39,7 +40,10 @@ type loaders struct {
 	// By conversation, message, and run.
 	messageCount *loader[int]
 	feedback     *loader[*ent.Feedback]
-	runEvents    *eventLoaders
+	// By integration with tools, and by agent.
+	toolStates        *loader[store.State]
+	agentIntegrations *loader[[]*ent.ToolIntegration]
+	runEvents         *eventLoaders
 }
 
 type loadersKey struct{}
@@ -61,7 +65,8 @@ func withLoaders(ctx context.Context, r *Resolver) context.Context {
 		summaries:      newLoader(r.loadSummaries),
 		messageCount:   newLoader(r.Conversations.MessageCounts),
 		feedback:       newLoader(r.Conversations.Ratings),
-		runEvents:      &eventLoaders{runs: r.Runs, pages: map[eventPage]*loader[[]run.Event]{}},
+		toolStates:     newLoader(r.Integrations.States), agentIntegrations: newLoader(r.loadAgentIntegrations),
+		runEvents: &eventLoaders{runs: r.Runs, pages: map[eventPage]*loader[[]run.Event]{}},
 	})
 }
 
@@ -84,7 +89,10 @@ func (l *loaders) see(rows ent.Value) {
 		seeAll(rows, func(m *ent.Message) uuid.UUID { return m.ID }, l.feedback)
 	case []*ent.AgentRun:
 		seeAll(rows, func(a *ent.AgentRun) uuid.UUID { return a.ID }, l.runEvents)
+	case []*ent.ToolIntegration:
+		seeAll(rows, func(i *ent.ToolIntegration) uuid.UUID { return i.ID }, l.toolStates)
 	case []*ent.Agent:
+		seeAll(rows, func(a *ent.Agent) uuid.UUID { return a.ID }, l.agentIntegrations)
 		for _, row := range rows {
 			seeAll(row.Collections, func(id uuid.UUID) uuid.UUID { return id }, l.collectionName)
 		}

@@ -153,7 +153,7 @@ func withoutDocuments() map[string]string {
 		"Mutation.retryItems":         "has a test of its own, since it can be done once",
 	}
 	for _, name := range strings.Fields(`agent agentTemplate agentTemplates agentTools agents apiKey apiKeys automation automationRun automationRuns automationTemplates automations chatModels connectorKinds inboundEvents inboundIntegration inboundIntegrations inboundProviders invitation invitationOfToken
-		invitations me member members mySessions myWorkspaces oauthGrants oauthProviders signInMethods signUpAllowed usage`) {
+		invitations me member members mySessions myWorkspaces oauthGrants oauthProviders signInMethods signUpAllowed toolIntegration toolIntegrations toolProviders usage`) {
 		out["Query."+name] = no
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 
 	"github.com/magpie-search/magpie/agents/automation"
 	"github.com/magpie-search/magpie/agents/catalog"
+	"github.com/magpie-search/magpie/agents/integration/store"
 	"github.com/magpie-search/magpie/agents/memory"
 	"github.com/magpie-search/magpie/agents/run"
 	"github.com/magpie-search/magpie/agents/template"
@@ -53,6 +54,7 @@ type Resolver struct {
 	Inbox         *inbound.Inbox
 	Events        *inbox.Inbox // of inbound integrations
 	Automations   *automation.Store
+	Integrations  *store.Store // with tools of agents
 	Jobs          *syncjob.Jobs
 	Index         *index.Store
 	Search        *search.Engine

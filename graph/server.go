@@ -87,6 +87,6 @@ func untransacted() []string {
 		"signUp", "signIn", "refreshSession", "changePassword", "resetPassword", "acceptInvitation", "testConnector", "testInboundIntegration",
 		"testConnection", "uploadFiles", "deleteFiles", "deleteDocument", "restoreDocument", "refreshCollectionStats", "recordEvents",
 		"createAgentMemory", "updateAgentMemory", "deleteAgentMemory", "cancelRun", "startOAuth", "finishOAuth",
-		"revokeOAuthGrant", "startOIDCSignIn", "answerOIDCSignIn", "finishOIDCSignIn",
+		"authorizeToolIntegration", "testToolIntegration", "refreshTools", "importTools", "callTool", "revokeOAuthGrant", "startOIDCSignIn", "answerOIDCSignIn", "finishOIDCSignIn",
 	}
 }

@@ -37,6 +37,7 @@ func lists(n *tenant) map[string]trial {
 		"Query.inboundIntegrations":          {"{ inboundIntegrations {" + page + "edges { node { name url status } } } }", nil, ""},
 		"Query.automations":                  {"{ automations {" + page + "edges { node { name kind trigger nextRunAt } } } }", nil, ""},
 		"Query.automationRuns":               {"{ automationRuns {" + page + "edges { node { title status output deliveries { kind status } } } } }", nil, ""},
+		"Query.toolIntegrations":             {"{ toolIntegrations {" + page + "edges { node { name slug status tools { name risk } connections { status } } } } }", nil, ""},
 		"Query.inboundEvents":                {"{ inboundEvents {" + page + "edges { node { summary type status automationIds } } } }", nil, ""},
 		"Query.syncJobs":                     {"query($i: ID!) { syncJobs(connectorId: $i) {" + page + "edges { node { status startedAt duration pages bytesFetched progress { indexed } stats { added } } } } }", id(n.connector), ""},
 		"Query.syncItems":                    {"query($i: ID!) { syncItems(connectorId: $i) {" + page + "edges { node { path status reason } } } }", id(n.connector), ""},
@@ -123,6 +124,7 @@ func (h *fixture) rowsOf(t *testing.T, n *tenant, number int) {
 	anEvent(t, h, n)
 	anAutomation(t, h, n)
 	aRun(t, h, n)
+	aToolIntegration(t, h, n)
 	talk := must[*ent.Conversation](t)(h.db.Ent.Conversation.Create().SetTitle(name).Save(owner))
 	for _, id := range []uuid.UUID{talk.ID, n.talk} {
 		must[*ent.Message](t)(h.db.Ent.Message.Create().SetConversationID(id).SetRole("USER").SetContent(name).Save(owner))

@@ -27,6 +27,7 @@ func trials(ada *tenant) map[string]trial {
 	maps.Copy(all, agentTrials(ada))
 	maps.Copy(all, inboundTrials(ada))
 	maps.Copy(all, automationTrials(ada))
+	maps.Copy(all, toolTrials(ada))
 	return all
 }
 
@@ -203,7 +204,7 @@ func TestAnotherWorkspaceGetsNothing(t *testing.T) {
 		if got.code() != try.code {
 			t.Errorf("%s: the code is %q, not %q: %s", name, got.code(), try.code, got.body)
 		}
-		for _, secret := range []string{"ada", ada.collection.String(), ada.connector.String(), ada.job.String(), ada.key.String(), ada.talk.String(), ada.grant.String(), ada.integration.String(), ada.automation.String(), ada.automated.String(), ada.inbound.String(), ada.viewer.Workspace.String(),
+		for _, secret := range []string{"ada", ada.collection.String(), ada.connector.String(), ada.job.String(), ada.key.String(), ada.talk.String(), ada.grant.String(), ada.integration.String(), ada.automation.String(), ada.automated.String(), ada.inbound.String(), ada.tools.String(), ada.tool.String(), ada.viewer.Workspace.String(),
 			ada.agent.String(), ada.template.String(), ada.memory.String(), ada.run.String()} {
 			body := got.body
 			if secret == "ada" {

@@ -448,5 +448,6 @@ func rows() map[string]any {
 	maps.Copy(all, peopleRows(tokens))
 	maps.Copy(all, inboundRows(kind))
 	maps.Copy(all, automationRows())
+	maps.Copy(all, toolRows(kind))
 	return all
 }

@@ -155,7 +155,7 @@ func shapeOfField(schema *ast.Schema, f *ast.Field) (*shape, error) {
 		if err != nil {
 			return nil, err
 		}
-		if strings.HasSuffix(definition.Name, "Connection") {
+		if strings.HasSuffix(definition.Name, "Connection") && definition.Fields.ForName("edges") != nil {
 			if s.lookup("edges.node") == nil || s.lookup("pageInfo.hasNextPage") == nil || s.lookup("pageInfo.endCursor") == nil {
 				return nil, fmt.Errorf("%s needs edges.node and pageInfo's hasNextPage and endCursor", f.Alias)
 			}

@@ -162,6 +162,7 @@ func newTable() []*route {
 	table = append(table, engineRoutes()...)
 	table = append(table, inboundRoutes()...)
 	table = append(table, automationRoutes()...)
+	table = append(table, toolRoutes()...)
 	for _, r := range table {
 		r.segments = parsePattern(r.Pattern)
 		if r.answer == "" {
@@ -299,7 +300,9 @@ func noun(before string) string {
 		return "Message"
 	case "api-keys":
 		return "API key"
-	case "inbound":
+	case "tools":
+		return "Tool"
+	case "inbound", "tool-integrations":
 		return "Integration"
 	case "inbound-events":
 		return "Event"

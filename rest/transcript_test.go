@@ -327,6 +327,7 @@ func TestEveryRouteHasItsTranscript(t *testing.T) {
 	maps.Copy(told, talkExamples())
 	maps.Copy(told, inboundExamples())
 	maps.Copy(told, automationExamples())
+	maps.Copy(told, toolExamples())
 	written := map[string]bool{}
 	for _, route := range rest.Routes() {
 		name := route.Method + " " + route.Pattern

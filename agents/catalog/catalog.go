@@ -44,8 +44,17 @@ type Change struct {
 	All                              patch.Field[bool]
 }
 
+// Integrations have further tools; store.Store implements it.
+type Integrations interface {
+	// UnknownTool returns the position of the first name, such as jira.search, that no
+	// integration which the viewer sees has; -1 if there is none.
+	UnknownTool(ctx context.Context, names []string) (int, error)
+}
+
 // Options configure a Catalog.
 type Options struct {
+	// Integrations have tools beside the built-in ones. Nil means that there are none.
+	Integrations Integrations
 	// Models returns the names of the configured chat models, the default
 	// first.
 	Models func() []string
@@ -88,7 +97,7 @@ func (c *Catalog) Create(ctx context.Context, in Input) (*ent.Agent, error) {
 		return nil, err
 	}
 	for _, check := range []func() error{p.checkName, p.checkDescription, p.checkPrompt, p.checkTools, p.checkStartMessage,
-		func() error { return c.checkModel(&p) }, func() error { return c.checkCollections(ctx, &p) }} {
+		func() error { return c.checkIntegrations(ctx, p.tools) }, func() error { return c.checkModel(&p) }, func() error { return c.checkCollections(ctx, &p) }} {
 		if err := check(); err != nil {
 			return nil, err
 		}
@@ -144,6 +153,7 @@ func (c *Catalog) applyChange(ctx context.Context, client *ent.Client, row *ent.
 		{change.Name.Given, p.checkName, func() { update.SetName(p.name) }},
 		{change.Description.Given, p.checkDescription, func() { patch.SetOrClear(p.description, update.SetDescription, update.ClearDescription) }},
 		{change.SystemPrompt.Given, p.checkPrompt, func() { update.SetSystemPrompt(p.prompt) }},
+		{change.Tools.Given, func() error { return c.checkIntegrations(ctx, p.tools) }, func() {}},
 		{change.Tools.Given, p.checkTools, func() { update.SetTools(nonNil(p.tools)) }},
 		{change.StartMessage.Given, p.checkStartMessage, func() { patch.SetOrClear(p.startMessage, update.SetStartMessage, update.ClearStartMessage) }},
 		{change.Model.Given, func() error { return c.checkModel(&p) }, func() { patch.SetOrClear(p.model, update.SetModel, update.ClearModel) }},
@@ -203,6 +213,31 @@ func (c *Catalog) checkModel(p *settings) (err error) {
 		return apierr.Invalid("model", "names a chat model, and none is configured")
 	case !slices.Contains(names, *p.model):
 		return apierr.Invalid("model", "must be one of "+strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// checkIntegrations checks that the named tools of integrations exist.
+func (c *Catalog) checkIntegrations(ctx context.Context, names []string) error {
+	var further []string
+	var positions []int
+	for i, name := range names {
+		if IsIntegrationTool(name) {
+			further, positions = append(further, name), append(positions, i)
+		}
+	}
+	if len(further) == 0 {
+		return nil
+	}
+	unknown := 0
+	if c.opt.Integrations != nil {
+		var err error
+		if unknown, err = c.opt.Integrations.UnknownTool(ctx, further); err != nil {
+			return fmt.Errorf("look for the agent's tools: %w", err)
+		}
+	}
+	if unknown >= 0 {
+		return apierr.Invalid(fmt.Sprintf("tools[%d]", positions[unknown]), "is no tool of an integration; agentTools lists them")
 	}
 	return nil
 }

@@ -2,9 +2,13 @@ package catalog
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
+	"github.com/magpie-search/magpie/ent/integrationtool"
 	"github.com/magpie-search/magpie/internal/apierr"
 )
 
@@ -27,6 +31,13 @@ type Tool struct {
 	Title       string
 	Description string
 	Parameters  map[string]any // JSON Schema; nil if not known
+	// Risk and Policy say what a call can do and what happens with it. They are nil
+	// for the built-in tools, as IntegrationID is. Unavailable says why agents cannot
+	// call the tool now; nil if they can.
+	Risk          *integrationtool.Risk
+	Policy        *integrationtool.CallPolicy
+	IntegrationID *uuid.UUID
+	Unavailable   *string
 }
 
 // Tools returns all tools without their parameters, in the order of forms.
@@ -54,15 +65,27 @@ func ToolNames() []string {
 	return names
 }
 
-// CheckTools returns an error for unknown and repeated names. The error names
-// the position.
+// MaxTools is the maximum number of tools of an agent.
+const MaxTools = 100
+
+// IsIntegrationTool reports whether a name has the form of a tool of an integration, such
+// as jira.create_issue.
+func IsIntegrationTool(name string) bool {
+	return regexp.MustCompile(`^[a-z][a-z0-9_]{0,23}\.[A-Za-z0-9_-]{1,64}$`).MatchString(name)
+}
+
+// CheckTools returns an error for unknown and repeated names. The error names the
+// position. Names of tools of integrations are only checked for their form.
 func CheckTools(names []string) error {
 	all := ToolNames()
+	if len(names) > MaxTools {
+		return apierr.Invalid("tools", fmt.Sprintf("must have at most %d names", MaxTools))
+	}
 	for i, name := range names {
 		at := fmt.Sprintf("tools[%d]", i)
 		switch {
-		case !slices.Contains(all, name):
-			return apierr.Invalid(at, "must be one of "+strings.Join(all, ", "))
+		case !slices.Contains(all, name) && !IsIntegrationTool(name):
+			return apierr.Invalid(at, "must be one of "+strings.Join(all, ", ")+", or a tool of an integration such as jira.search")
 		case slices.Contains(names[:i], name):
 			return apierr.Invalid(at, "is there twice")
 		}

@@ -48,7 +48,7 @@ func (ToolIntegration) Fields() []ent.Field {
 func (ToolIntegration) Edges() []ent.Edge {
 	return []ent.Edge{
 		edge.To("tools", IntegrationTool.Type).Annotations(entsql.OnDelete(entsql.Cascade)),
-		edge.To("connections", ToolConnection.Type).Annotations(entsql.OnDelete(entsql.Cascade), entgql.CollectedFor("status")),
+		edge.To("connections", ToolConnection.Type).Annotations(entsql.OnDelete(entsql.Cascade)),
 	}
 }
 

@@ -76,6 +76,7 @@ type ResolverRoot interface {
 	Subscription() SubscriptionResolver
 	SyncJob() SyncJobResolver
 	SyncPlan() SyncPlanResolver
+	ToolIntegration() ToolIntegrationResolver
 }
 
 type DirectiveRoot struct {
@@ -122,17 +123,18 @@ type ComplexityRoot struct {
 	}
 
 	Agent struct {
-		AllCollections func(childComplexity int) int
-		Collections    func(childComplexity int) int
-		CreatedAt      func(childComplexity int) int
-		Description    func(childComplexity int) int
-		ID             func(childComplexity int) int
-		Model          func(childComplexity int) int
-		Name           func(childComplexity int) int
-		StartMessage   func(childComplexity int) int
-		SystemPrompt   func(childComplexity int) int
-		Tools          func(childComplexity int) int
-		UpdatedAt      func(childComplexity int) int
+		AllCollections   func(childComplexity int) int
+		Collections      func(childComplexity int) int
+		CreatedAt        func(childComplexity int) int
+		Description      func(childComplexity int) int
+		ID               func(childComplexity int) int
+		Model            func(childComplexity int) int
+		Name             func(childComplexity int) int
+		StartMessage     func(childComplexity int) int
+		SystemPrompt     func(childComplexity int) int
+		ToolIntegrations func(childComplexity int) int
+		Tools            func(childComplexity int) int
+		UpdatedAt        func(childComplexity int) int
 	}
 
 	AgentApprovalRequired struct {
@@ -288,10 +290,14 @@ type ComplexityRoot struct {
 	}
 
 	AgentTool struct {
-		Description func(childComplexity int) int
-		Name        func(childComplexity int) int
-		Parameters  func(childComplexity int) int
-		Title       func(childComplexity int) int
+		Description   func(childComplexity int) int
+		IntegrationID func(childComplexity int) int
+		Name          func(childComplexity int) int
+		Parameters    func(childComplexity int) int
+		Policy        func(childComplexity int) int
+		Risk          func(childComplexity int) int
+		Title         func(childComplexity int) int
+		Unavailable   func(childComplexity int) int
 	}
 
 	AgentToolCall struct {
@@ -906,6 +912,17 @@ type ComplexityRoot struct {
 		P95     func(childComplexity int) int
 	}
 
+	ImportedOperation struct {
+		Description func(childComplexity int) int
+		Exists      func(childComplexity int) int
+		InputSchema func(childComplexity int) int
+		Method      func(childComplexity int) int
+		Name        func(childComplexity int) int
+		Path        func(childComplexity int) int
+		Risk        func(childComplexity int) int
+		Title       func(childComplexity int) int
+	}
+
 	InboundEvent struct {
 		Attempts        func(childComplexity int) int
 		AutomationIds   func(childComplexity int) int
@@ -1106,91 +1123,105 @@ type ComplexityRoot struct {
 	}
 
 	Mutation struct {
-		AcceptInvitation         func(childComplexity int, input model.AcceptInvitationInput) int
-		AllowItem                func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
-		AnswerOIDCSignIn         func(childComplexity int, input model.OIDCAnswerInput) int
-		ApproveDeletion          func(childComplexity int, connectorID uuid.UUID) int
-		CancelAutomationRun      func(childComplexity int, id uuid.UUID) int
-		CancelRun                func(childComplexity int, id uuid.UUID) int
-		CancelSync               func(childComplexity int, jobID uuid.UUID, connectorID *uuid.UUID) int
-		ChangePassword           func(childComplexity int, input model.ChangePasswordInput) int
-		CreateAPIKey             func(childComplexity int, input model.CreateAPIKeyInput) int
-		CreateAgent              func(childComplexity int, input model.CreateAgentInput) int
-		CreateAgentFromTemplate  func(childComplexity int, templateID uuid.UUID, input *model.CreateAgentFromTemplateInput) int
-		CreateAgentMemory        func(childComplexity int, agentID uuid.UUID, input model.CreateAgentMemoryInput) int
-		CreateAgentTemplate      func(childComplexity int, input model.CreateAgentTemplateInput) int
-		CreateAutomation         func(childComplexity int, input model.CreateAutomationInput) int
-		CreateCollection         func(childComplexity int, input model.CreateCollectionInput) int
-		CreateConnector          func(childComplexity int, input model.CreateConnectorInput) int
-		CreateInboundIntegration func(childComplexity int, input model.CreateInboundIntegrationInput) int
-		CreatePasswordReset      func(childComplexity int, memberID uuid.UUID) int
-		CreateWorkspace          func(childComplexity int, input model.WorkspaceInput) int
-		DeleteAgent              func(childComplexity int, id uuid.UUID) int
-		DeleteAgentMemory        func(childComplexity int, id uuid.UUID, agentID *uuid.UUID) int
-		DeleteAgentTemplate      func(childComplexity int, id uuid.UUID) int
-		DeleteAutomation         func(childComplexity int, id uuid.UUID) int
-		DeleteCollection         func(childComplexity int, id uuid.UUID) int
-		DeleteConnector          func(childComplexity int, id uuid.UUID) int
-		DeleteConversation       func(childComplexity int, id uuid.UUID) int
-		DeleteConversations      func(childComplexity int, agentID *uuid.UUID, kind *model.ConversationKind) int
-		DeleteDocument           func(childComplexity int, id uuid.UUID, connectorID uuid.UUID) int
-		DeleteFiles              func(childComplexity int, connectorID uuid.UUID, paths []string) int
-		DeleteInboundIntegration func(childComplexity int, id uuid.UUID) int
-		DeleteWorkspace          func(childComplexity int, input model.WorkspaceInput) int
-		DismissDeletion          func(childComplexity int, connectorID uuid.UUID) int
-		EndSession               func(childComplexity int, id uuid.UUID) int
-		FinishOAuth              func(childComplexity int, input model.FinishOAuthInput) int
-		FinishOIDCSignIn         func(childComplexity int, code string, binding string) int
-		InviteMember             func(childComplexity int, input model.InviteMemberInput) int
-		LeaveWorkspace           func(childComplexity int) int
-		MeasureSearchQuality     func(childComplexity int, input model.MeasureSearchQualityInput) int
-		PauseConnector           func(childComplexity int, id uuid.UUID) int
-		PlanSync                 func(childComplexity int, connectorID uuid.UUID, input *model.StartSyncInput) int
-		RecordEvents             func(childComplexity int, input model.RecordEventsInput) int
-		RefreshCollectionStats   func(childComplexity int, id uuid.UUID) int
-		RefreshPermissions       func(childComplexity int, connectorID uuid.UUID) int
-		RefreshSession           func(childComplexity int, refreshToken string) int
-		RemoveFeedback           func(childComplexity int, messageID uuid.UUID, conversationID *uuid.UUID) int
-		RemoveMember             func(childComplexity int, id uuid.UUID) int
-		RenameConversation       func(childComplexity int, id uuid.UUID, title string) int
-		ReplayAutomationRun      func(childComplexity int, id uuid.UUID) int
-		ResendInboundEvent       func(childComplexity int, id uuid.UUID) int
-		ResendInvitation         func(childComplexity int, id uuid.UUID) int
-		ResetPassword            func(childComplexity int, input model.ResetPasswordInput) int
-		RestoreDeletions         func(childComplexity int, connectorID uuid.UUID, jobID uuid.UUID) int
-		RestoreDocument          func(childComplexity int, id uuid.UUID, connectorID uuid.UUID) int
-		ResumeConnector          func(childComplexity int, id uuid.UUID) int
-		RetryItems               func(childComplexity int, connectorID uuid.UUID, ids []uuid.UUID) int
-		RevokeAPIKey             func(childComplexity int, id uuid.UUID) int
-		RevokeInvitation         func(childComplexity int, id uuid.UUID) int
-		RevokeOAuthGrant         func(childComplexity int, id uuid.UUID) int
-		RotateAPIKey             func(childComplexity int, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) int
-		RotateInboundSecret      func(childComplexity int, id uuid.UUID, secret *string) int
-		RunAutomation            func(childComplexity int, id uuid.UUID, payload map[string]any) int
-		SetFeedback              func(childComplexity int, messageID uuid.UUID, conversationID *uuid.UUID, input model.FeedbackInput) int
-		SignIn                   func(childComplexity int, input model.SignInInput) int
-		SignOut                  func(childComplexity int) int
-		SignOutEverywhere        func(childComplexity int) int
-		SignUp                   func(childComplexity int, input model.SignUpInput) int
-		StartOAuth               func(childComplexity int, input model.StartOAuthInput) int
-		StartOIDCSignIn          func(childComplexity int, redirectURL *string) int
-		StartSync                func(childComplexity int, connectorID uuid.UUID, input *model.StartSyncInput) int
-		SwitchWorkspace          func(childComplexity int, id uuid.UUID) int
-		TestConnection           func(childComplexity int, input model.TestConnectionInput) int
-		TestConnector            func(childComplexity int, id uuid.UUID, config map[string]any, credentials map[string]any) int
-		TestInboundIntegration   func(childComplexity int, id uuid.UUID) int
-		UpdateAPIKey             func(childComplexity int, id uuid.UUID, input model.UpdateAPIKeyInput) int
-		UpdateAgent              func(childComplexity int, id uuid.UUID, input model.UpdateAgentInput) int
-		UpdateAgentMemory        func(childComplexity int, id uuid.UUID, agentID *uuid.UUID, input model.UpdateAgentMemoryInput) int
-		UpdateAgentTemplate      func(childComplexity int, id uuid.UUID, input model.UpdateAgentTemplateInput) int
-		UpdateAutomation         func(childComplexity int, id uuid.UUID, input model.UpdateAutomationInput) int
-		UpdateCollection         func(childComplexity int, id uuid.UUID, input model.UpdateCollectionInput) int
-		UpdateConnector          func(childComplexity int, id uuid.UUID, input model.UpdateConnectorInput) int
-		UpdateInboundIntegration func(childComplexity int, id uuid.UUID, input model.UpdateInboundIntegrationInput) int
-		UpdateMember             func(childComplexity int, id uuid.UUID, input model.UpdateMemberInput) int
-		UpdateProfile            func(childComplexity int, input model.UpdateProfileInput) int
-		UpdateWorkspace          func(childComplexity int, input model.WorkspaceInput) int
-		UploadFiles              func(childComplexity int, connectorID uuid.UUID, files []*graphql.Upload, paths []string) int
+		AcceptInvitation          func(childComplexity int, input model.AcceptInvitationInput) int
+		AcceptTool                func(childComplexity int, id uuid.UUID) int
+		AllowItem                 func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
+		AnswerOIDCSignIn          func(childComplexity int, input model.OIDCAnswerInput) int
+		ApproveDeletion           func(childComplexity int, connectorID uuid.UUID) int
+		AuthorizeToolIntegration  func(childComplexity int, id uuid.UUID, redirectURL *string) int
+		CallTool                  func(childComplexity int, id uuid.UUID, arguments map[string]any, confirm *bool) int
+		CancelAutomationRun       func(childComplexity int, id uuid.UUID) int
+		CancelRun                 func(childComplexity int, id uuid.UUID) int
+		CancelSync                func(childComplexity int, jobID uuid.UUID, connectorID *uuid.UUID) int
+		ChangePassword            func(childComplexity int, input model.ChangePasswordInput) int
+		ConnectToolIntegration    func(childComplexity int, id uuid.UUID, credentials map[string]any) int
+		CreateAPIKey              func(childComplexity int, input model.CreateAPIKeyInput) int
+		CreateAgent               func(childComplexity int, input model.CreateAgentInput) int
+		CreateAgentFromTemplate   func(childComplexity int, templateID uuid.UUID, input *model.CreateAgentFromTemplateInput) int
+		CreateAgentMemory         func(childComplexity int, agentID uuid.UUID, input model.CreateAgentMemoryInput) int
+		CreateAgentTemplate       func(childComplexity int, input model.CreateAgentTemplateInput) int
+		CreateAutomation          func(childComplexity int, input model.CreateAutomationInput) int
+		CreateCollection          func(childComplexity int, input model.CreateCollectionInput) int
+		CreateConnector           func(childComplexity int, input model.CreateConnectorInput) int
+		CreateInboundIntegration  func(childComplexity int, input model.CreateInboundIntegrationInput) int
+		CreatePasswordReset       func(childComplexity int, memberID uuid.UUID) int
+		CreateToolIntegration     func(childComplexity int, input model.CreateToolIntegrationInput) int
+		CreateWorkspace           func(childComplexity int, input model.WorkspaceInput) int
+		DeleteAgent               func(childComplexity int, id uuid.UUID) int
+		DeleteAgentMemory         func(childComplexity int, id uuid.UUID, agentID *uuid.UUID) int
+		DeleteAgentTemplate       func(childComplexity int, id uuid.UUID) int
+		DeleteAutomation          func(childComplexity int, id uuid.UUID) int
+		DeleteCollection          func(childComplexity int, id uuid.UUID) int
+		DeleteConnector           func(childComplexity int, id uuid.UUID) int
+		DeleteConversation        func(childComplexity int, id uuid.UUID) int
+		DeleteConversations       func(childComplexity int, agentID *uuid.UUID, kind *model.ConversationKind) int
+		DeleteDocument            func(childComplexity int, id uuid.UUID, connectorID uuid.UUID) int
+		DeleteFiles               func(childComplexity int, connectorID uuid.UUID, paths []string) int
+		DeleteInboundIntegration  func(childComplexity int, id uuid.UUID) int
+		DeleteToolIntegration     func(childComplexity int, id uuid.UUID) int
+		DeleteWebhookTool         func(childComplexity int, id uuid.UUID) int
+		DeleteWorkspace           func(childComplexity int, input model.WorkspaceInput) int
+		DisconnectToolIntegration func(childComplexity int, id uuid.UUID) int
+		DismissDeletion           func(childComplexity int, connectorID uuid.UUID) int
+		EndSession                func(childComplexity int, id uuid.UUID) int
+		FinishOAuth               func(childComplexity int, input model.FinishOAuthInput) int
+		FinishOIDCSignIn          func(childComplexity int, code string, binding string) int
+		ImportTools               func(childComplexity int, integrationID uuid.UUID, input model.ImportToolsInput) int
+		InviteMember              func(childComplexity int, input model.InviteMemberInput) int
+		LeaveWorkspace            func(childComplexity int) int
+		MeasureSearchQuality      func(childComplexity int, input model.MeasureSearchQualityInput) int
+		PauseConnector            func(childComplexity int, id uuid.UUID) int
+		PlanSync                  func(childComplexity int, connectorID uuid.UUID, input *model.StartSyncInput) int
+		RecordEvents              func(childComplexity int, input model.RecordEventsInput) int
+		RefreshCollectionStats    func(childComplexity int, id uuid.UUID) int
+		RefreshPermissions        func(childComplexity int, connectorID uuid.UUID) int
+		RefreshSession            func(childComplexity int, refreshToken string) int
+		RefreshTools              func(childComplexity int, id uuid.UUID) int
+		RemoveFeedback            func(childComplexity int, messageID uuid.UUID, conversationID *uuid.UUID) int
+		RemoveMember              func(childComplexity int, id uuid.UUID) int
+		RenameConversation        func(childComplexity int, id uuid.UUID, title string) int
+		ReplayAutomationRun       func(childComplexity int, id uuid.UUID) int
+		ResendInboundEvent        func(childComplexity int, id uuid.UUID) int
+		ResendInvitation          func(childComplexity int, id uuid.UUID) int
+		ResetPassword             func(childComplexity int, input model.ResetPasswordInput) int
+		RestoreDeletions          func(childComplexity int, connectorID uuid.UUID, jobID uuid.UUID) int
+		RestoreDocument           func(childComplexity int, id uuid.UUID, connectorID uuid.UUID) int
+		ResumeConnector           func(childComplexity int, id uuid.UUID) int
+		RetryItems                func(childComplexity int, connectorID uuid.UUID, ids []uuid.UUID) int
+		RevokeAPIKey              func(childComplexity int, id uuid.UUID) int
+		RevokeInvitation          func(childComplexity int, id uuid.UUID) int
+		RevokeOAuthGrant          func(childComplexity int, id uuid.UUID) int
+		RotateAPIKey              func(childComplexity int, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) int
+		RotateInboundSecret       func(childComplexity int, id uuid.UUID, secret *string) int
+		RunAutomation             func(childComplexity int, id uuid.UUID, payload map[string]any) int
+		SaveWebhookTool           func(childComplexity int, integrationID uuid.UUID, input model.WebhookToolInput) int
+		SetFeedback               func(childComplexity int, messageID uuid.UUID, conversationID *uuid.UUID, input model.FeedbackInput) int
+		SetToolPolicy             func(childComplexity int, id uuid.UUID, input model.ToolPolicyInput) int
+		SignIn                    func(childComplexity int, input model.SignInInput) int
+		SignOut                   func(childComplexity int) int
+		SignOutEverywhere         func(childComplexity int) int
+		SignUp                    func(childComplexity int, input model.SignUpInput) int
+		StartOAuth                func(childComplexity int, input model.StartOAuthInput) int
+		StartOIDCSignIn           func(childComplexity int, redirectURL *string) int
+		StartSync                 func(childComplexity int, connectorID uuid.UUID, input *model.StartSyncInput) int
+		SwitchWorkspace           func(childComplexity int, id uuid.UUID) int
+		TestConnection            func(childComplexity int, input model.TestConnectionInput) int
+		TestConnector             func(childComplexity int, id uuid.UUID, config map[string]any, credentials map[string]any) int
+		TestInboundIntegration    func(childComplexity int, id uuid.UUID) int
+		TestToolIntegration       func(childComplexity int, id uuid.UUID) int
+		UpdateAPIKey              func(childComplexity int, id uuid.UUID, input model.UpdateAPIKeyInput) int
+		UpdateAgent               func(childComplexity int, id uuid.UUID, input model.UpdateAgentInput) int
+		UpdateAgentMemory         func(childComplexity int, id uuid.UUID, agentID *uuid.UUID, input model.UpdateAgentMemoryInput) int
+		UpdateAgentTemplate       func(childComplexity int, id uuid.UUID, input model.UpdateAgentTemplateInput) int
+		UpdateAutomation          func(childComplexity int, id uuid.UUID, input model.UpdateAutomationInput) int
+		UpdateCollection          func(childComplexity int, id uuid.UUID, input model.UpdateCollectionInput) int
+		UpdateConnector           func(childComplexity int, id uuid.UUID, input model.UpdateConnectorInput) int
+		UpdateInboundIntegration  func(childComplexity int, id uuid.UUID, input model.UpdateInboundIntegrationInput) int
+		UpdateMember              func(childComplexity int, id uuid.UUID, input model.UpdateMemberInput) int
+		UpdateProfile             func(childComplexity int, input model.UpdateProfileInput) int
+		UpdateToolIntegration     func(childComplexity int, id uuid.UUID, input model.UpdateToolIntegrationInput) int
+		UpdateWorkspace           func(childComplexity int, input model.WorkspaceInput) int
+		UploadFiles               func(childComplexity int, connectorID uuid.UUID, files []*graphql.Upload, paths []string) int
 	}
 
 	MyWorkspace struct {
@@ -1372,6 +1403,9 @@ type ComplexityRoot struct {
 		SyncJob              func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
 		SyncJobs             func(childComplexity int, connectorID uuid.UUID, status []syncjob.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
 		SyncPlan             func(childComplexity int, jobID uuid.UUID, connectorID *uuid.UUID) int
+		ToolIntegration      func(childComplexity int, id uuid.UUID) int
+		ToolIntegrations     func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ToolIntegrationOrder, kind *toolintegration.Kind, provider *string) int
+		ToolProviders        func(childComplexity int) int
 		Usage                func(childComplexity int) int
 		WhyVisible           func(childComplexity int, documentID uuid.UUID, user string) int
 	}
@@ -1754,6 +1788,12 @@ type ComplexityRoot struct {
 		Until  func(childComplexity int) int
 	}
 
+	ToolCallResult struct {
+		Ok      func(childComplexity int) int
+		Preview func(childComplexity int) int
+		Text    func(childComplexity int) int
+	}
+
 	ToolConnection struct {
 		CreatedAt     func(childComplexity int) int
 		GrantID       func(childComplexity int) int
@@ -1764,6 +1804,15 @@ type ComplexityRoot struct {
 		PersonID      func(childComplexity int) int
 		Status        func(childComplexity int) int
 		UpdatedAt     func(childComplexity int) int
+	}
+
+	ToolDescription struct {
+		Description func(childComplexity int) int
+		Name        func(childComplexity int) int
+		Parameters  func(childComplexity int) int
+		Policy      func(childComplexity int) int
+		Risk        func(childComplexity int) int
+		Title       func(childComplexity int) int
 	}
 
 	ToolGrant struct {
@@ -1793,6 +1842,11 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	ToolImport struct {
+		Operations func(childComplexity int) int
+		Skipped    func(childComplexity int) int
+	}
+
 	ToolIntegration struct {
 		Config        func(childComplexity int) int
 		Connections   func(childComplexity int) int
@@ -1809,6 +1863,7 @@ type ComplexityRoot struct {
 		Provider      func(childComplexity int) int
 		SchemaHash    func(childComplexity int) int
 		Slug          func(childComplexity int) int
+		Status        func(childComplexity int) int
 		Tools         func(childComplexity int) int
 		UpdatedAt     func(childComplexity int) int
 	}
@@ -1822,6 +1877,30 @@ type ComplexityRoot struct {
 	ToolIntegrationEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	ToolIntegrationTest struct {
+		Message   func(childComplexity int) int
+		NeedsAuth func(childComplexity int) int
+		Ok        func(childComplexity int) int
+	}
+
+	ToolProvider struct {
+		Credentials func(childComplexity int) int
+		Group       func(childComplexity int) int
+		Kind        func(childComplexity int) int
+		Name        func(childComplexity int) int
+		Oauth       func(childComplexity int) int
+		Options     func(childComplexity int) int
+		Summary     func(childComplexity int) int
+		Title       func(childComplexity int) int
+		Tools       func(childComplexity int) int
+	}
+
+	ToolRefresh struct {
+		Added       func(childComplexity int) int
+		Changed     func(childComplexity int) int
+		Integration func(childComplexity int) int
 	}
 
 	Usage struct {
@@ -1869,6 +1948,8 @@ type APIKeyResolver interface {
 }
 type AgentResolver interface {
 	Collections(ctx context.Context, obj *ent.Agent) ([]uuid.UUID, error)
+
+	ToolIntegrations(ctx context.Context, obj *ent.Agent) ([]*ent.ToolIntegration, error)
 }
 type AgentMemoryResolver interface {
 	Shared(ctx context.Context, obj *ent.AgentMemory) (bool, error)
@@ -2005,6 +2086,20 @@ type MutationResolver interface {
 	FinishOIDCSignIn(ctx context.Context, code string, binding string) (*model.SessionToken, error)
 	StartSync(ctx context.Context, connectorID uuid.UUID, input *model.StartSyncInput) (*ent.SyncJob, error)
 	CancelSync(ctx context.Context, jobID uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error)
+	CreateToolIntegration(ctx context.Context, input model.CreateToolIntegrationInput) (*ent.ToolIntegration, error)
+	UpdateToolIntegration(ctx context.Context, id uuid.UUID, input model.UpdateToolIntegrationInput) (*ent.ToolIntegration, error)
+	DeleteToolIntegration(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
+	ConnectToolIntegration(ctx context.Context, id uuid.UUID, credentials map[string]any) (*ent.ToolIntegration, error)
+	DisconnectToolIntegration(ctx context.Context, id uuid.UUID) (*ent.ToolIntegration, error)
+	AuthorizeToolIntegration(ctx context.Context, id uuid.UUID, redirectURL *string) (*model.OAuthStart, error)
+	TestToolIntegration(ctx context.Context, id uuid.UUID) (*model.ToolIntegrationTest, error)
+	RefreshTools(ctx context.Context, id uuid.UUID) (*model.ToolRefresh, error)
+	AcceptTool(ctx context.Context, id uuid.UUID) (*ent.IntegrationTool, error)
+	SetToolPolicy(ctx context.Context, id uuid.UUID, input model.ToolPolicyInput) (*ent.IntegrationTool, error)
+	SaveWebhookTool(ctx context.Context, integrationID uuid.UUID, input model.WebhookToolInput) (*ent.IntegrationTool, error)
+	DeleteWebhookTool(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
+	ImportTools(ctx context.Context, integrationID uuid.UUID, input model.ImportToolsInput) (*model.ToolImport, error)
+	CallTool(ctx context.Context, id uuid.UUID, arguments map[string]any, confirm *bool) (*model.ToolCallResult, error)
 }
 type QueryResolver interface {
 	Node(ctx context.Context, id uuid.UUID) (ent.Noder, error)
@@ -2066,6 +2161,9 @@ type QueryResolver interface {
 	SyncJob(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error)
 	SyncJobs(ctx context.Context, connectorID uuid.UUID, status []syncjob.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) (*ent.SyncJobConnection, error)
 	SyncItems(ctx context.Context, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, suppressed *bool, matching *string, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) (*ent.SyncItemConnection, error)
+	ToolProviders(ctx context.Context) ([]*model.ToolProvider, error)
+	ToolIntegrations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ToolIntegrationOrder, kind *toolintegration.Kind, provider *string) (*ent.ToolIntegrationConnection, error)
+	ToolIntegration(ctx context.Context, id uuid.UUID) (*ent.ToolIntegration, error)
 	Usage(ctx context.Context) (*model.Usage, error)
 	SearchWhyNot(ctx context.Context, input model.SearchWhyNotInput) (*model.SearchWhyNot, error)
 }
@@ -2091,6 +2189,9 @@ type SyncJobResolver interface {
 }
 type SyncPlanResolver interface {
 	Items(ctx context.Context, obj *model.SyncPlan, action []planitem.Action, matching *string, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.PlanItemOrder) (*ent.PlanItemConnection, error)
+}
+type ToolIntegrationResolver interface {
+	Status(ctx context.Context, obj *ent.ToolIntegration) (model.ToolIntegrationStatus, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -2336,6 +2437,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Agent.SystemPrompt(childComplexity), true
+	case "Agent.toolIntegrations":
+		if e.ComplexityRoot.Agent.ToolIntegrations == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Agent.ToolIntegrations(childComplexity), true
 	case "Agent.tools":
 		if e.ComplexityRoot.Agent.Tools == nil {
 			break
@@ -2932,6 +3039,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentTool.Description(childComplexity), true
+	case "AgentTool.integrationId":
+		if e.ComplexityRoot.AgentTool.IntegrationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTool.IntegrationID(childComplexity), true
 	case "AgentTool.name":
 		if e.ComplexityRoot.AgentTool.Name == nil {
 			break
@@ -2944,12 +3057,30 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentTool.Parameters(childComplexity), true
+	case "AgentTool.policy":
+		if e.ComplexityRoot.AgentTool.Policy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTool.Policy(childComplexity), true
+	case "AgentTool.risk":
+		if e.ComplexityRoot.AgentTool.Risk == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTool.Risk(childComplexity), true
 	case "AgentTool.title":
 		if e.ComplexityRoot.AgentTool.Title == nil {
 			break
 		}
 
 		return e.ComplexityRoot.AgentTool.Title(childComplexity), true
+	case "AgentTool.unavailable":
+		if e.ComplexityRoot.AgentTool.Unavailable == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentTool.Unavailable(childComplexity), true
 
 	case "AgentToolCall.callId":
 		if e.ComplexityRoot.AgentToolCall.CallID == nil {
@@ -5485,6 +5616,55 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.FreshnessWindow.P95(childComplexity), true
 
+	case "ImportedOperation.description":
+		if e.ComplexityRoot.ImportedOperation.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImportedOperation.Description(childComplexity), true
+	case "ImportedOperation.exists":
+		if e.ComplexityRoot.ImportedOperation.Exists == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImportedOperation.Exists(childComplexity), true
+	case "ImportedOperation.inputSchema":
+		if e.ComplexityRoot.ImportedOperation.InputSchema == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImportedOperation.InputSchema(childComplexity), true
+	case "ImportedOperation.method":
+		if e.ComplexityRoot.ImportedOperation.Method == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImportedOperation.Method(childComplexity), true
+	case "ImportedOperation.name":
+		if e.ComplexityRoot.ImportedOperation.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImportedOperation.Name(childComplexity), true
+	case "ImportedOperation.path":
+		if e.ComplexityRoot.ImportedOperation.Path == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImportedOperation.Path(childComplexity), true
+	case "ImportedOperation.risk":
+		if e.ComplexityRoot.ImportedOperation.Risk == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImportedOperation.Risk(childComplexity), true
+	case "ImportedOperation.title":
+		if e.ComplexityRoot.ImportedOperation.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ImportedOperation.Title(childComplexity), true
+
 	case "InboundEvent.attempts":
 		if e.ComplexityRoot.InboundEvent.Attempts == nil {
 			break
@@ -6316,6 +6496,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.AcceptInvitation(childComplexity, args["input"].(model.AcceptInvitationInput)), true
+	case "Mutation.acceptTool":
+		if e.ComplexityRoot.Mutation.AcceptTool == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_acceptTool_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AcceptTool(childComplexity, args["id"].(uuid.UUID)), true
 	case "Mutation.allowItem":
 		if e.ComplexityRoot.Mutation.AllowItem == nil {
 			break
@@ -6349,6 +6540,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ApproveDeletion(childComplexity, args["connectorId"].(uuid.UUID)), true
+	case "Mutation.authorizeToolIntegration":
+		if e.ComplexityRoot.Mutation.AuthorizeToolIntegration == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_authorizeToolIntegration_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AuthorizeToolIntegration(childComplexity, args["id"].(uuid.UUID), args["redirectUrl"].(*string)), true
+	case "Mutation.callTool":
+		if e.ComplexityRoot.Mutation.CallTool == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_callTool_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CallTool(childComplexity, args["id"].(uuid.UUID), args["arguments"].(map[string]any), args["confirm"].(*bool)), true
 	case "Mutation.cancelAutomationRun":
 		if e.ComplexityRoot.Mutation.CancelAutomationRun == nil {
 			break
@@ -6393,6 +6606,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ChangePassword(childComplexity, args["input"].(model.ChangePasswordInput)), true
+	case "Mutation.connectToolIntegration":
+		if e.ComplexityRoot.Mutation.ConnectToolIntegration == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_connectToolIntegration_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ConnectToolIntegration(childComplexity, args["id"].(uuid.UUID), args["credentials"].(map[string]any)), true
 	case "Mutation.createAPIKey":
 		if e.ComplexityRoot.Mutation.CreateAPIKey == nil {
 			break
@@ -6503,6 +6727,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreatePasswordReset(childComplexity, args["memberId"].(uuid.UUID)), true
+	case "Mutation.createToolIntegration":
+		if e.ComplexityRoot.Mutation.CreateToolIntegration == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createToolIntegration_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateToolIntegration(childComplexity, args["input"].(model.CreateToolIntegrationInput)), true
 	case "Mutation.createWorkspace":
 		if e.ComplexityRoot.Mutation.CreateWorkspace == nil {
 			break
@@ -6635,6 +6870,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteInboundIntegration(childComplexity, args["id"].(uuid.UUID)), true
+	case "Mutation.deleteToolIntegration":
+		if e.ComplexityRoot.Mutation.DeleteToolIntegration == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteToolIntegration_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteToolIntegration(childComplexity, args["id"].(uuid.UUID)), true
+	case "Mutation.deleteWebhookTool":
+		if e.ComplexityRoot.Mutation.DeleteWebhookTool == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteWebhookTool_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteWebhookTool(childComplexity, args["id"].(uuid.UUID)), true
 	case "Mutation.deleteWorkspace":
 		if e.ComplexityRoot.Mutation.DeleteWorkspace == nil {
 			break
@@ -6646,6 +6903,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteWorkspace(childComplexity, args["input"].(model.WorkspaceInput)), true
+	case "Mutation.disconnectToolIntegration":
+		if e.ComplexityRoot.Mutation.DisconnectToolIntegration == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_disconnectToolIntegration_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DisconnectToolIntegration(childComplexity, args["id"].(uuid.UUID)), true
 	case "Mutation.dismissDeletion":
 		if e.ComplexityRoot.Mutation.DismissDeletion == nil {
 			break
@@ -6690,6 +6958,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.FinishOIDCSignIn(childComplexity, args["code"].(string), args["binding"].(string)), true
+	case "Mutation.importTools":
+		if e.ComplexityRoot.Mutation.ImportTools == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_importTools_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ImportTools(childComplexity, args["integrationId"].(uuid.UUID), args["input"].(model.ImportToolsInput)), true
 	case "Mutation.inviteMember":
 		if e.ComplexityRoot.Mutation.InviteMember == nil {
 			break
@@ -6784,6 +7063,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RefreshSession(childComplexity, args["refreshToken"].(string)), true
+	case "Mutation.refreshTools":
+		if e.ComplexityRoot.Mutation.RefreshTools == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_refreshTools_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RefreshTools(childComplexity, args["id"].(uuid.UUID)), true
 	case "Mutation.removeFeedback":
 		if e.ComplexityRoot.Mutation.RemoveFeedback == nil {
 			break
@@ -6971,6 +7261,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RunAutomation(childComplexity, args["id"].(uuid.UUID), args["payload"].(map[string]any)), true
+	case "Mutation.saveWebhookTool":
+		if e.ComplexityRoot.Mutation.SaveWebhookTool == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_saveWebhookTool_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SaveWebhookTool(childComplexity, args["integrationId"].(uuid.UUID), args["input"].(model.WebhookToolInput)), true
 	case "Mutation.setFeedback":
 		if e.ComplexityRoot.Mutation.SetFeedback == nil {
 			break
@@ -6982,6 +7283,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.SetFeedback(childComplexity, args["messageId"].(uuid.UUID), args["conversationId"].(*uuid.UUID), args["input"].(model.FeedbackInput)), true
+	case "Mutation.setToolPolicy":
+		if e.ComplexityRoot.Mutation.SetToolPolicy == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_setToolPolicy_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SetToolPolicy(childComplexity, args["id"].(uuid.UUID), args["input"].(model.ToolPolicyInput)), true
 	case "Mutation.signIn":
 		if e.ComplexityRoot.Mutation.SignIn == nil {
 			break
@@ -7093,6 +7405,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.TestInboundIntegration(childComplexity, args["id"].(uuid.UUID)), true
+	case "Mutation.testToolIntegration":
+		if e.ComplexityRoot.Mutation.TestToolIntegration == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_testToolIntegration_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.TestToolIntegration(childComplexity, args["id"].(uuid.UUID)), true
 	case "Mutation.updateAPIKey":
 		if e.ComplexityRoot.Mutation.UpdateAPIKey == nil {
 			break
@@ -7203,6 +7526,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateProfile(childComplexity, args["input"].(model.UpdateProfileInput)), true
+	case "Mutation.updateToolIntegration":
+		if e.ComplexityRoot.Mutation.UpdateToolIntegration == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateToolIntegration_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateToolIntegration(childComplexity, args["id"].(uuid.UUID), args["input"].(model.UpdateToolIntegrationInput)), true
 	case "Mutation.updateWorkspace":
 		if e.ComplexityRoot.Mutation.UpdateWorkspace == nil {
 			break
@@ -8263,6 +8597,34 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.SyncPlan(childComplexity, args["jobId"].(uuid.UUID), args["connectorId"].(*uuid.UUID)), true
+	case "Query.toolIntegration":
+		if e.ComplexityRoot.Query.ToolIntegration == nil {
+			break
+		}
+
+		args, err := ec.field_Query_toolIntegration_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.ToolIntegration(childComplexity, args["id"].(uuid.UUID)), true
+	case "Query.toolIntegrations":
+		if e.ComplexityRoot.Query.ToolIntegrations == nil {
+			break
+		}
+
+		args, err := ec.field_Query_toolIntegrations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.ToolIntegrations(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.ToolIntegrationOrder), args["kind"].(*toolintegration.Kind), args["provider"].(*string)), true
+	case "Query.toolProviders":
+		if e.ComplexityRoot.Query.ToolProviders == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.ToolProviders(childComplexity), true
 	case "Query.usage":
 		if e.ComplexityRoot.Query.Usage == nil {
 			break
@@ -9997,6 +10359,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SyncWait.Until(childComplexity), true
 
+	case "ToolCallResult.ok":
+		if e.ComplexityRoot.ToolCallResult.Ok == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallResult.Ok(childComplexity), true
+	case "ToolCallResult.preview":
+		if e.ComplexityRoot.ToolCallResult.Preview == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallResult.Preview(childComplexity), true
+	case "ToolCallResult.text":
+		if e.ComplexityRoot.ToolCallResult.Text == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolCallResult.Text(childComplexity), true
+
 	case "ToolConnection.createdAt":
 		if e.ComplexityRoot.ToolConnection.CreatedAt == nil {
 			break
@@ -10051,6 +10432,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ToolConnection.UpdatedAt(childComplexity), true
+
+	case "ToolDescription.description":
+		if e.ComplexityRoot.ToolDescription.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolDescription.Description(childComplexity), true
+	case "ToolDescription.name":
+		if e.ComplexityRoot.ToolDescription.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolDescription.Name(childComplexity), true
+	case "ToolDescription.parameters":
+		if e.ComplexityRoot.ToolDescription.Parameters == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolDescription.Parameters(childComplexity), true
+	case "ToolDescription.policy":
+		if e.ComplexityRoot.ToolDescription.Policy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolDescription.Policy(childComplexity), true
+	case "ToolDescription.risk":
+		if e.ComplexityRoot.ToolDescription.Risk == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolDescription.Risk(childComplexity), true
+	case "ToolDescription.title":
+		if e.ComplexityRoot.ToolDescription.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolDescription.Title(childComplexity), true
 
 	case "ToolGrant.agentID":
 		if e.ComplexityRoot.ToolGrant.AgentID == nil {
@@ -10163,6 +10581,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ToolGrantEdge.Node(childComplexity), true
 
+	case "ToolImport.operations":
+		if e.ComplexityRoot.ToolImport.Operations == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolImport.Operations(childComplexity), true
+	case "ToolImport.skipped":
+		if e.ComplexityRoot.ToolImport.Skipped == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolImport.Skipped(childComplexity), true
+
 	case "ToolIntegration.config":
 		if e.ComplexityRoot.ToolIntegration.Config == nil {
 			break
@@ -10253,6 +10684,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ToolIntegration.Slug(childComplexity), true
+	case "ToolIntegration.status":
+		if e.ComplexityRoot.ToolIntegration.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegration.Status(childComplexity), true
 	case "ToolIntegration.tools":
 		if e.ComplexityRoot.ToolIntegration.Tools == nil {
 			break
@@ -10297,6 +10734,99 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ToolIntegrationEdge.Node(childComplexity), true
+
+	case "ToolIntegrationTest.message":
+		if e.ComplexityRoot.ToolIntegrationTest.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegrationTest.Message(childComplexity), true
+	case "ToolIntegrationTest.needsAuth":
+		if e.ComplexityRoot.ToolIntegrationTest.NeedsAuth == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegrationTest.NeedsAuth(childComplexity), true
+	case "ToolIntegrationTest.ok":
+		if e.ComplexityRoot.ToolIntegrationTest.Ok == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegrationTest.Ok(childComplexity), true
+
+	case "ToolProvider.credentials":
+		if e.ComplexityRoot.ToolProvider.Credentials == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolProvider.Credentials(childComplexity), true
+	case "ToolProvider.group":
+		if e.ComplexityRoot.ToolProvider.Group == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolProvider.Group(childComplexity), true
+	case "ToolProvider.kind":
+		if e.ComplexityRoot.ToolProvider.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolProvider.Kind(childComplexity), true
+	case "ToolProvider.name":
+		if e.ComplexityRoot.ToolProvider.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolProvider.Name(childComplexity), true
+	case "ToolProvider.oauth":
+		if e.ComplexityRoot.ToolProvider.Oauth == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolProvider.Oauth(childComplexity), true
+	case "ToolProvider.options":
+		if e.ComplexityRoot.ToolProvider.Options == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolProvider.Options(childComplexity), true
+	case "ToolProvider.summary":
+		if e.ComplexityRoot.ToolProvider.Summary == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolProvider.Summary(childComplexity), true
+	case "ToolProvider.title":
+		if e.ComplexityRoot.ToolProvider.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolProvider.Title(childComplexity), true
+	case "ToolProvider.tools":
+		if e.ComplexityRoot.ToolProvider.Tools == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolProvider.Tools(childComplexity), true
+
+	case "ToolRefresh.added":
+		if e.ComplexityRoot.ToolRefresh.Added == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolRefresh.Added(childComplexity), true
+	case "ToolRefresh.changed":
+		if e.ComplexityRoot.ToolRefresh.Changed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolRefresh.Changed(childComplexity), true
+	case "ToolRefresh.integration":
+		if e.ComplexityRoot.ToolRefresh.Integration == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolRefresh.Integration(childComplexity), true
 
 	case "Usage.limit":
 		if e.ComplexityRoot.Usage.Limit == nil {
@@ -10455,12 +10985,14 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCreateCollectionInput,
 		ec.unmarshalInputCreateConnectorInput,
 		ec.unmarshalInputCreateInboundIntegrationInput,
+		ec.unmarshalInputCreateToolIntegrationInput,
 		ec.unmarshalInputDocSyncInput,
 		ec.unmarshalInputDocumentOrder,
 		ec.unmarshalInputEventInput,
 		ec.unmarshalInputFacetsInput,
 		ec.unmarshalInputFeedbackInput,
 		ec.unmarshalInputFinishOAuthInput,
+		ec.unmarshalInputImportToolsInput,
 		ec.unmarshalInputInboundEventOrder,
 		ec.unmarshalInputInboundIntegrationOrder,
 		ec.unmarshalInputIntegrationToolOrder,
@@ -10490,6 +11022,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputToolConnectionOrder,
 		ec.unmarshalInputToolGrantOrder,
 		ec.unmarshalInputToolIntegrationOrder,
+		ec.unmarshalInputToolPolicyInput,
 		ec.unmarshalInputUpdateAPIKeyInput,
 		ec.unmarshalInputUpdateAgentInput,
 		ec.unmarshalInputUpdateAgentMemoryInput,
@@ -10500,7 +11033,9 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUpdateInboundIntegrationInput,
 		ec.unmarshalInputUpdateMemberInput,
 		ec.unmarshalInputUpdateProfileInput,
+		ec.unmarshalInputUpdateToolIntegrationInput,
 		ec.unmarshalInputUserOrder,
+		ec.unmarshalInputWebhookToolInput,
 		ec.unmarshalInputWorkspaceInput,
 		ec.unmarshalInputWorkspaceOrder,
 	)
@@ -13091,6 +13626,222 @@ type SyncProgressEvent {
   error: String
   startedAt: Time!
   finishedAt: Time
+}
+`, BuiltIn: false},
+	{Name: "../schema/toolintegration.graphql", Input: `extend type Query {
+  "The platforms whose tools agents can call, webhooks and tool servers, with their options, for forms."
+  toolProviders: [ToolProvider!]! @surface(on: [DASHBOARD, INTERNAL])
+  "The integrations of the workspace and the caller's own."
+  toolIntegrations(
+    after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [ToolIntegrationOrder!]
+    kind: ToolIntegrationKind
+    "Name of a provider."
+    provider: String
+  ): ToolIntegrationConnection! @surface(on: [DASHBOARD, INTERNAL])
+  "One integration."
+  toolIntegration(id: ID!): ToolIntegration! @surface(on: [DASHBOARD, INTERNAL])
+}
+
+extend type Mutation {
+  """
+  Creates an integration with the tools of its provider. Editors create those of the workspace, everybody their own. The
+  credentials are the caller's own unless credentialsOf is SHARED, which administrators choose.
+  """
+  createToolIntegration(input: CreateToolIntegrationInput!): ToolIntegration! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Changes the given fields. config is merged key by key; null removes a key. A new destination needs the credentials again."
+  updateToolIntegration(id: ID!, input: UpdateToolIntegrationInput!): ToolIntegration! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Deletes the integration with its tools and all credentials for it. Returns the id."
+  deleteToolIntegration(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  """
+  Stores credentials: the caller's own or, as an administrator of an integration with shared ones, those of all. They are
+  merged key by key; null removes a key.
+  """
+  connectToolIntegration(id: ID!, credentials: Map!): ToolIntegration! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Deletes the credentials that connectToolIntegration or authorizeToolIntegration stored."
+  disconnectToolIntegration(id: ID!): ToolIntegration! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Begins a connection by OAuth, whose grant the integration gets: send the browser to the returned address."
+  authorizeToolIntegration(id: ID!, redirectUrl: String): OAuthStart! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Makes the cheapest request with the credentials that the caller's runs use."
+  testToolIntegration(id: ID!): ToolIntegrationTest! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Reads the tools of the integration again. A changed tool is not called until acceptTool."
+  refreshTools(id: ID!): ToolRefresh! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Accepts the tool as its source describes it now: drift becomes the tool, or the tool is deleted if its source has none."
+  acceptTool(id: ID!): IntegrationTool! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Changes what happens with calls of a tool."
+  setToolPolicy(id: ID!, input: ToolPolicyInput!): IntegrationTool! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Adds a tool to an integration of kind WEBHOOK or replaces the one of the same name."
+  saveWebhookTool(integrationId: ID!, input: WebhookToolInput!): IntegrationTool! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Deletes a tool of an integration of kind WEBHOOK. Returns the id."
+  deleteWebhookTool(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Makes tools of an integration of kind WEBHOOK from the operations of an OpenAPI 3 document."
+  importTools(integrationId: ID!, input: ImportToolsInput!): ToolImport! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Calls a tool with the caller's credentials, to try it. Tools that act need confirm."
+  callTool(id: ID!, arguments: Map!, confirm: Boolean): ToolCallResult! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+}
+
+extend type ToolIntegration {
+  "The state for the caller."
+  status: ToolIntegrationStatus! @goField(forceResolver: true)
+}
+
+enum ToolIntegrationStatus {
+  ACTIVE
+  "The caller's runs have no credentials for it, or they do not work any more."
+  NEEDS_AUTH
+  ERROR
+  DISABLED
+}
+
+extend type Agent {
+  "The integrations whose tools it may call, as far as the caller sees them."
+  toolIntegrations: [ToolIntegration!]! @goField(forceResolver: true)
+}
+
+extend type AgentTool {
+  "What a call can do; null for the built-in tools, which only read."
+  risk: IntegrationToolRisk
+  "What happens with a call, before rules on its arguments."
+  policy: IntegrationToolCallPolicy
+  "The integration that it belongs to; null for the built-in tools."
+  integrationId: ID
+  "Why agents cannot call it now; null if they can."
+  unavailable: String
+}
+
+input CreateToolIntegrationInput {
+  "Name of a provider in toolProviders."
+  provider: String!
+  name: String!
+  "The first part of the names of its tools: lower-case letters, digits and underscores; the provider when omitted."
+  slug: String
+  "WORKSPACE when omitted."
+  ownerScope: ToolIntegrationOwnerScope
+  "PERSON when omitted."
+  credentialsOf: ToolIntegrationCredentialsOf
+  enabled: Boolean
+  config: Map
+  credentials: Map
+}
+
+input UpdateToolIntegrationInput {
+  name: String
+  enabled: Boolean
+  credentialsOf: ToolIntegrationCredentialsOf
+  config: Map
+  "Stored as by connectToolIntegration."
+  credentials: Map
+}
+
+input ToolPolicyInput {
+  enabled: Boolean
+  "Null: the default of the risk."
+  policy: IntegrationToolCallPolicy @goField(omittable: true)
+  "path, op (eq, neq, contains, matches, in, exists, gt, lt), value and policy (allow, ask, deny)."
+  argumentRules: [Map!]
+  "Seconds."
+  timeout: Int
+}
+
+input WebhookToolInput {
+  "Lower-case letters, digits and underscores."
+  name: String!
+  title: String
+  description: String!
+  "READ for GET, WRITE for other methods when omitted."
+  risk: IntegrationToolRisk
+  method: String!
+  "The path below the integration's address, with arguments in braces: /tickets/{id}."
+  path: String!
+  "The arguments that become parameters of the query."
+  query: [String!]
+  "The arguments that become fields of the JSON body; those in neither path nor query when omitted."
+  body: [String!]
+  "JSON schema of the arguments, an object."
+  inputSchema: Map!
+  "The part of the answer that the agent gets, such as $.data.items; all when omitted."
+  result: String
+  "Seconds, at most 30."
+  timeout: Int
+}
+
+input ImportToolsInput {
+  "The document as JSON or YAML; or url."
+  spec: String
+  "Where the document is; only at the integration's own host."
+  url: String
+  "The operations to import, by the names that a preview shows; all when omitted."
+  operations: [String!]
+  "Only shows what would be imported."
+  preview: Boolean
+}
+
+type ToolImport {
+  "The operations of the document, or those imported."
+  operations: [ImportedOperation!]!
+  "Operations that cannot be tools, with the reason."
+  skipped: [String!]!
+}
+
+type ImportedOperation {
+  name: String!
+  title: String!
+  description: String!
+  method: String!
+  path: String!
+  risk: IntegrationToolRisk!
+  inputSchema: Map!
+  "Whether the integration has a tool of this name already."
+  exists: Boolean!
+}
+
+type ToolProvider {
+  "The value of provider."
+  name: String!
+  title: String!
+  summary: String!
+  kind: ToolIntegrationKind!
+  "productivity, business, observability, on_call, analytics or custom"
+  group: String!
+  "The fields of config."
+  options: [ConnectorOption!]!
+  "The fields of credentials."
+  credentials: [ConnectorOption!]!
+  "The OAuth provider that can replace the credentials, if any."
+  oauth: String
+  tools: [ToolDescription!]!
+}
+
+type ToolDescription {
+  name: String!
+  title: String!
+  description: String!
+  risk: IntegrationToolRisk!
+  "What happens with a call unless somebody chooses otherwise."
+  policy: IntegrationToolCallPolicy!
+  parameters: Map
+}
+
+type ToolIntegrationTest {
+  ok: Boolean!
+  message: String!
+  "Somebody has to connect again."
+  needsAuth: Boolean!
+}
+
+type ToolRefresh {
+  integration: ToolIntegration!
+  "Names of tools that are new. Those that do not only read are off until somebody turns them on."
+  added: [String!]!
+  "Names of tools that are not called until they are accepted: they changed or are gone."
+  changed: [String!]!
+}
+
+type ToolCallResult {
+  ok: Boolean!
+  "The result as an agent gets it, or why the call failed."
+  text: String!
+  "Says what the call will do; without confirm, the call of a tool that acts ends here."
+  preview: String
 }
 `, BuiltIn: false},
 	{Name: "../schema/usage.graphql", Input: `extend type Query {
@@ -16040,6 +16791,8 @@ func (ec *executionContext) childFields_Agent(ctx context.Context, field graphql
 		return ec.fieldContext_Agent_startMessage(ctx, field)
 	case "model":
 		return ec.fieldContext_Agent_model(ctx, field)
+	case "toolIntegrations":
+		return ec.fieldContext_Agent_toolIntegrations(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Agent", field.Name)
 }
@@ -16254,6 +17007,14 @@ func (ec *executionContext) childFields_AgentTool(ctx context.Context, field gra
 		return ec.fieldContext_AgentTool_description(ctx, field)
 	case "parameters":
 		return ec.fieldContext_AgentTool_parameters(ctx, field)
+	case "risk":
+		return ec.fieldContext_AgentTool_risk(ctx, field)
+	case "policy":
+		return ec.fieldContext_AgentTool_policy(ctx, field)
+	case "integrationId":
+		return ec.fieldContext_AgentTool_integrationId(ctx, field)
+	case "unavailable":
+		return ec.fieldContext_AgentTool_unavailable(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentTool", field.Name)
 }
@@ -17384,6 +18145,28 @@ func (ec *executionContext) childFields_FreshnessWindow(ctx context.Context, fie
 		return ec.fieldContext_FreshnessWindow_max(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type FreshnessWindow", field.Name)
+}
+
+func (ec *executionContext) childFields_ImportedOperation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_ImportedOperation_name(ctx, field)
+	case "title":
+		return ec.fieldContext_ImportedOperation_title(ctx, field)
+	case "description":
+		return ec.fieldContext_ImportedOperation_description(ctx, field)
+	case "method":
+		return ec.fieldContext_ImportedOperation_method(ctx, field)
+	case "path":
+		return ec.fieldContext_ImportedOperation_path(ctx, field)
+	case "risk":
+		return ec.fieldContext_ImportedOperation_risk(ctx, field)
+	case "inputSchema":
+		return ec.fieldContext_ImportedOperation_inputSchema(ctx, field)
+	case "exists":
+		return ec.fieldContext_ImportedOperation_exists(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ImportedOperation", field.Name)
 }
 
 func (ec *executionContext) childFields_InboundEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -18748,6 +19531,18 @@ func (ec *executionContext) childFields_SyncWait(ctx context.Context, field grap
 	return nil, fmt.Errorf("no field named %q was found under type SyncWait", field.Name)
 }
 
+func (ec *executionContext) childFields_ToolCallResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "ok":
+		return ec.fieldContext_ToolCallResult_ok(ctx, field)
+	case "text":
+		return ec.fieldContext_ToolCallResult_text(ctx, field)
+	case "preview":
+		return ec.fieldContext_ToolCallResult_preview(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ToolCallResult", field.Name)
+}
+
 func (ec *executionContext) childFields_ToolConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -18770,6 +19565,24 @@ func (ec *executionContext) childFields_ToolConnection(ctx context.Context, fiel
 		return ec.fieldContext_ToolConnection_lastError(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ToolConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ToolDescription(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_ToolDescription_name(ctx, field)
+	case "title":
+		return ec.fieldContext_ToolDescription_title(ctx, field)
+	case "description":
+		return ec.fieldContext_ToolDescription_description(ctx, field)
+	case "risk":
+		return ec.fieldContext_ToolDescription_risk(ctx, field)
+	case "policy":
+		return ec.fieldContext_ToolDescription_policy(ctx, field)
+	case "parameters":
+		return ec.fieldContext_ToolDescription_parameters(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ToolDescription", field.Name)
 }
 
 func (ec *executionContext) childFields_ToolGrant(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -18814,6 +19627,16 @@ func (ec *executionContext) childFields_ToolGrantEdge(ctx context.Context, field
 	return nil, fmt.Errorf("no field named %q was found under type ToolGrantEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_ToolImport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "operations":
+		return ec.fieldContext_ToolImport_operations(ctx, field)
+	case "skipped":
+		return ec.fieldContext_ToolImport_skipped(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ToolImport", field.Name)
+}
+
 func (ec *executionContext) childFields_ToolIntegration(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -18850,8 +19673,22 @@ func (ec *executionContext) childFields_ToolIntegration(ctx context.Context, fie
 		return ec.fieldContext_ToolIntegration_tools(ctx, field)
 	case "connections":
 		return ec.fieldContext_ToolIntegration_connections(ctx, field)
+	case "status":
+		return ec.fieldContext_ToolIntegration_status(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ToolIntegration", field.Name)
+}
+
+func (ec *executionContext) childFields_ToolIntegrationConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ToolIntegrationConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ToolIntegrationConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_ToolIntegrationConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ToolIntegrationConnection", field.Name)
 }
 
 func (ec *executionContext) childFields_ToolIntegrationEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -18862,6 +19699,54 @@ func (ec *executionContext) childFields_ToolIntegrationEdge(ctx context.Context,
 		return ec.fieldContext_ToolIntegrationEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ToolIntegrationEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ToolIntegrationTest(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "ok":
+		return ec.fieldContext_ToolIntegrationTest_ok(ctx, field)
+	case "message":
+		return ec.fieldContext_ToolIntegrationTest_message(ctx, field)
+	case "needsAuth":
+		return ec.fieldContext_ToolIntegrationTest_needsAuth(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ToolIntegrationTest", field.Name)
+}
+
+func (ec *executionContext) childFields_ToolProvider(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_ToolProvider_name(ctx, field)
+	case "title":
+		return ec.fieldContext_ToolProvider_title(ctx, field)
+	case "summary":
+		return ec.fieldContext_ToolProvider_summary(ctx, field)
+	case "kind":
+		return ec.fieldContext_ToolProvider_kind(ctx, field)
+	case "group":
+		return ec.fieldContext_ToolProvider_group(ctx, field)
+	case "options":
+		return ec.fieldContext_ToolProvider_options(ctx, field)
+	case "credentials":
+		return ec.fieldContext_ToolProvider_credentials(ctx, field)
+	case "oauth":
+		return ec.fieldContext_ToolProvider_oauth(ctx, field)
+	case "tools":
+		return ec.fieldContext_ToolProvider_tools(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ToolProvider", field.Name)
+}
+
+func (ec *executionContext) childFields_ToolRefresh(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "integration":
+		return ec.fieldContext_ToolRefresh_integration(ctx, field)
+	case "added":
+		return ec.fieldContext_ToolRefresh_added(ctx, field)
+	case "changed":
+		return ec.fieldContext_ToolRefresh_changed(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ToolRefresh", field.Name)
 }
 
 func (ec *executionContext) childFields_Usage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -19444,6 +20329,20 @@ func (ec *executionContext) field_Mutation_acceptInvitation_args(ctx context.Con
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_acceptTool_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_allowItem_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -19491,6 +20390,58 @@ func (ec *executionContext) field_Mutation_approveDeletion_args(ctx context.Cont
 		return nil, err
 	}
 	args["connectorId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_authorizeToolIntegration_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "redirectUrl",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["redirectUrl"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_callTool_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "arguments",
+		func(ctx context.Context, v any) (map[string]any, error) {
+			return ec.unmarshalNMap2map(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["arguments"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "confirm",
+		func(ctx context.Context, v any) (*bool, error) {
+			return ec.unmarshalOBoolean2ᚖbool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["confirm"] = arg2
 	return args, nil
 }
 
@@ -19555,6 +20506,28 @@ func (ec *executionContext) field_Mutation_changePassword_args(ctx context.Conte
 		return nil, err
 	}
 	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_connectToolIntegration_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "credentials",
+		func(ctx context.Context, v any) (map[string]any, error) {
+			return ec.unmarshalNMap2map(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["credentials"] = arg1
 	return args, nil
 }
 
@@ -19711,6 +20684,20 @@ func (ec *executionContext) field_Mutation_createPasswordReset_args(ctx context.
 		return nil, err
 	}
 	args["memberId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createToolIntegration_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CreateToolIntegrationInput, error) {
+			return ec.unmarshalNCreateToolIntegrationInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateToolIntegrationInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
 	return args, nil
 }
 
@@ -19914,6 +20901,34 @@ func (ec *executionContext) field_Mutation_deleteInboundIntegration_args(ctx con
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_deleteToolIntegration_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteWebhookTool_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_deleteWorkspace_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -19925,6 +20940,20 @@ func (ec *executionContext) field_Mutation_deleteWorkspace_args(ctx context.Cont
 		return nil, err
 	}
 	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_disconnectToolIntegration_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
 	return args, nil
 }
 
@@ -19989,6 +21018,28 @@ func (ec *executionContext) field_Mutation_finishOIDCSignIn_args(ctx context.Con
 		return nil, err
 	}
 	args["binding"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_importTools_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "integrationId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["integrationId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.ImportToolsInput, error) {
+			return ec.unmarshalNImportToolsInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐImportToolsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
 	return args, nil
 }
 
@@ -20109,6 +21160,20 @@ func (ec *executionContext) field_Mutation_refreshSession_args(ctx context.Conte
 		return nil, err
 	}
 	args["refreshToken"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_refreshTools_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
 	return args, nil
 }
 
@@ -20422,6 +21487,28 @@ func (ec *executionContext) field_Mutation_runAutomation_args(ctx context.Contex
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_saveWebhookTool_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "integrationId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["integrationId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.WebhookToolInput, error) {
+			return ec.unmarshalNWebhookToolInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐWebhookToolInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_setFeedback_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -20449,6 +21536,28 @@ func (ec *executionContext) field_Mutation_setFeedback_args(ctx context.Context,
 		return nil, err
 	}
 	args["input"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_setToolPolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.ToolPolicyInput, error) {
+			return ec.unmarshalNToolPolicyInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐToolPolicyInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
 	return args, nil
 }
 
@@ -20589,6 +21698,20 @@ func (ec *executionContext) field_Mutation_testConnector_args(ctx context.Contex
 }
 
 func (ec *executionContext) field_Mutation_testInboundIntegration_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_testToolIntegration_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
@@ -20819,6 +21942,28 @@ func (ec *executionContext) field_Mutation_updateProfile_args(ctx context.Contex
 		return nil, err
 	}
 	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateToolIntegration_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UpdateToolIntegrationInput, error) {
+			return ec.unmarshalNUpdateToolIntegrationInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateToolIntegrationInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
 	return args, nil
 }
 
@@ -22696,6 +23841,82 @@ func (ec *executionContext) field_Query_syncPlan_args(ctx context.Context, rawAr
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_toolIntegration_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_toolIntegrations_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]*ent.ToolIntegrationOrder, error) {
+			return ec.unmarshalOToolIntegrationOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegrationOrderᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "kind",
+		func(ctx context.Context, v any) (*toolintegration.Kind, error) {
+			return ec.unmarshalOToolIntegrationKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐKind(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["kind"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "provider",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["provider"] = arg6
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_whyVisible_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -23908,6 +25129,38 @@ func (ec *executionContext) _Agent_model(ctx context.Context, field graphql.Coll
 }
 func (ec *executionContext) fieldContext_Agent_model(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Agent", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Agent_toolIntegrations(ctx context.Context, field graphql.CollectedField, obj *ent.Agent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Agent_toolIntegrations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Agent().ToolIntegrations(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*ent.ToolIntegration) graphql.Marshaler {
+			return ec.marshalNToolIntegration2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegrationᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Agent_toolIntegrations(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Agent",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolIntegration(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _AgentApprovalRequired_seq(ctx context.Context, field graphql.CollectedField, obj *model.AgentApprovalRequired) (ret graphql.Marshaler) {
@@ -26281,6 +27534,98 @@ func (ec *executionContext) _AgentTool_parameters(ctx context.Context, field gra
 }
 func (ec *executionContext) fieldContext_AgentTool_parameters(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentTool", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTool_risk(ctx context.Context, field graphql.CollectedField, obj *catalog.Tool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTool_risk(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Risk, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *integrationtool.Risk) graphql.Marshaler {
+			return ec.marshalOIntegrationToolRisk2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋintegrationtoolᚐRisk(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTool_risk(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTool", field, false, false, errors.New("field of type IntegrationToolRisk does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTool_policy(ctx context.Context, field graphql.CollectedField, obj *catalog.Tool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTool_policy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Policy, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *integrationtool.CallPolicy) graphql.Marshaler {
+			return ec.marshalOIntegrationToolCallPolicy2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋintegrationtoolᚐCallPolicy(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTool_policy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTool", field, false, false, errors.New("field of type IntegrationToolCallPolicy does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTool_integrationId(ctx context.Context, field graphql.CollectedField, obj *catalog.Tool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTool_integrationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IntegrationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTool_integrationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTool", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTool_unavailable(ctx context.Context, field graphql.CollectedField, obj *catalog.Tool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTool_unavailable(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Unavailable, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTool_unavailable(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTool", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _AgentToolCall_seq(ctx context.Context, field graphql.CollectedField, obj *model.AgentToolCall) (ret graphql.Marshaler) {
@@ -36276,6 +37621,190 @@ func (ec *executionContext) fieldContext_FreshnessWindow_max(_ context.Context, 
 	return graphql.NewScalarFieldContext("FreshnessWindow", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
+func (ec *executionContext) _ImportedOperation_name(ctx context.Context, field graphql.CollectedField, obj *model.ImportedOperation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ImportedOperation_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ImportedOperation_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ImportedOperation", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ImportedOperation_title(ctx context.Context, field graphql.CollectedField, obj *model.ImportedOperation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ImportedOperation_title(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Title, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ImportedOperation_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ImportedOperation", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ImportedOperation_description(ctx context.Context, field graphql.CollectedField, obj *model.ImportedOperation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ImportedOperation_description(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Description, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ImportedOperation_description(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ImportedOperation", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ImportedOperation_method(ctx context.Context, field graphql.CollectedField, obj *model.ImportedOperation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ImportedOperation_method(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Method, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ImportedOperation_method(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ImportedOperation", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ImportedOperation_path(ctx context.Context, field graphql.CollectedField, obj *model.ImportedOperation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ImportedOperation_path(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Path, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ImportedOperation_path(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ImportedOperation", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ImportedOperation_risk(ctx context.Context, field graphql.CollectedField, obj *model.ImportedOperation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ImportedOperation_risk(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Risk, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v integrationtool.Risk) graphql.Marshaler {
+			return ec.marshalNIntegrationToolRisk2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋintegrationtoolᚐRisk(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ImportedOperation_risk(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ImportedOperation", field, false, false, errors.New("field of type IntegrationToolRisk does not have child fields"))
+}
+
+func (ec *executionContext) _ImportedOperation_inputSchema(ctx context.Context, field graphql.CollectedField, obj *model.ImportedOperation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ImportedOperation_inputSchema(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.InputSchema, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v map[string]any) graphql.Marshaler {
+			return ec.marshalNMap2map(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ImportedOperation_inputSchema(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ImportedOperation", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _ImportedOperation_exists(ctx context.Context, field graphql.CollectedField, obj *model.ImportedOperation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ImportedOperation_exists(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Exists, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ImportedOperation_exists(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ImportedOperation", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _InboundEvent_id(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -46083,6 +47612,1112 @@ func (ec *executionContext) fieldContext_Mutation_cancelSync(ctx context.Context
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_createToolIntegration(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createToolIntegration(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateToolIntegration(ctx, fc.Args["input"].(model.CreateToolIntegrationInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.ToolIntegration) graphql.Marshaler {
+			return ec.marshalNToolIntegration2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegration(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createToolIntegration(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolIntegration(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createToolIntegration_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateToolIntegration(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateToolIntegration(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateToolIntegration(ctx, fc.Args["id"].(uuid.UUID), fc.Args["input"].(model.UpdateToolIntegrationInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.ToolIntegration) graphql.Marshaler {
+			return ec.marshalNToolIntegration2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegration(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateToolIntegration(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolIntegration(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateToolIntegration_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteToolIntegration(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteToolIntegration(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteToolIntegration(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteToolIntegration(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ID does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteToolIntegration_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_connectToolIntegration(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_connectToolIntegration(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ConnectToolIntegration(ctx, fc.Args["id"].(uuid.UUID), fc.Args["credentials"].(map[string]any))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.ToolIntegration) graphql.Marshaler {
+			return ec.marshalNToolIntegration2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegration(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_connectToolIntegration(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolIntegration(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_connectToolIntegration_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_disconnectToolIntegration(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_disconnectToolIntegration(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DisconnectToolIntegration(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.ToolIntegration) graphql.Marshaler {
+			return ec.marshalNToolIntegration2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegration(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_disconnectToolIntegration(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolIntegration(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_disconnectToolIntegration_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_authorizeToolIntegration(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_authorizeToolIntegration(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().AuthorizeToolIntegration(ctx, fc.Args["id"].(uuid.UUID), fc.Args["redirectUrl"].(*string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.OAuthStart
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.OAuthStart
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.OAuthStart
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *model.OAuthStart
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.OAuthStart
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.OAuthStart) graphql.Marshaler {
+			return ec.marshalNOAuthStart2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOAuthStart(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_authorizeToolIntegration(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OAuthStart(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_authorizeToolIntegration_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_testToolIntegration(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_testToolIntegration(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().TestToolIntegration(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.ToolIntegrationTest
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.ToolIntegrationTest
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.ToolIntegrationTest
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *model.ToolIntegrationTest
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.ToolIntegrationTest
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ToolIntegrationTest) graphql.Marshaler {
+			return ec.marshalNToolIntegrationTest2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐToolIntegrationTest(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_testToolIntegration(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolIntegrationTest(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_testToolIntegration_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_refreshTools(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_refreshTools(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RefreshTools(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.ToolRefresh
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.ToolRefresh
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.ToolRefresh
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *model.ToolRefresh
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.ToolRefresh
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ToolRefresh) graphql.Marshaler {
+			return ec.marshalNToolRefresh2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐToolRefresh(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_refreshTools(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolRefresh(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_refreshTools_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_acceptTool(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_acceptTool(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().AcceptTool(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.IntegrationTool
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.IntegrationTool
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.IntegrationTool
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *ent.IntegrationTool
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.IntegrationTool
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.IntegrationTool) graphql.Marshaler {
+			return ec.marshalNIntegrationTool2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐIntegrationTool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_acceptTool(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_IntegrationTool(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_acceptTool_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_setToolPolicy(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setToolPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetToolPolicy(ctx, fc.Args["id"].(uuid.UUID), fc.Args["input"].(model.ToolPolicyInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.IntegrationTool
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.IntegrationTool
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.IntegrationTool
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *ent.IntegrationTool
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.IntegrationTool
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.IntegrationTool) graphql.Marshaler {
+			return ec.marshalNIntegrationTool2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐIntegrationTool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setToolPolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_IntegrationTool(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setToolPolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_saveWebhookTool(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_saveWebhookTool(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SaveWebhookTool(ctx, fc.Args["integrationId"].(uuid.UUID), fc.Args["input"].(model.WebhookToolInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.IntegrationTool
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.IntegrationTool
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.IntegrationTool
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *ent.IntegrationTool
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.IntegrationTool
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.IntegrationTool) graphql.Marshaler {
+			return ec.marshalNIntegrationTool2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐIntegrationTool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_saveWebhookTool(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_IntegrationTool(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_saveWebhookTool_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteWebhookTool(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteWebhookTool(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteWebhookTool(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal uuid.UUID
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal uuid.UUID
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteWebhookTool(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ID does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteWebhookTool_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_importTools(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_importTools(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ImportTools(ctx, fc.Args["integrationId"].(uuid.UUID), fc.Args["input"].(model.ImportToolsInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.ToolImport
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.ToolImport
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.ToolImport
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *model.ToolImport
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.ToolImport
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ToolImport) graphql.Marshaler {
+			return ec.marshalNToolImport2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐToolImport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_importTools(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolImport(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_importTools_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_callTool(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_callTool(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CallTool(ctx, fc.Args["id"].(uuid.UUID), fc.Args["arguments"].(map[string]any), fc.Args["confirm"].(*bool))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.ToolCallResult
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.ToolCallResult
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.ToolCallResult
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *model.ToolCallResult
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.ToolCallResult
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ToolCallResult) graphql.Marshaler {
+			return ec.marshalNToolCallResult2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐToolCallResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_callTool(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolCallResult(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_callTool_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _MyWorkspace_id(ctx context.Context, field graphql.CollectedField, obj *model.MyWorkspace) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -51837,6 +54472,195 @@ func (ec *executionContext) fieldContext_Query_syncItems(ctx context.Context, fi
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_syncItems_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_toolProviders(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_toolProviders(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().ToolProviders(ctx)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal []*model.ToolProvider
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*model.ToolProvider
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal []*model.ToolProvider
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ToolProvider) graphql.Marshaler {
+			return ec.marshalNToolProvider2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐToolProviderᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_toolProviders(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolProvider(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_toolIntegrations(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_toolIntegrations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().ToolIntegrations(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.ToolIntegrationOrder), fc.Args["kind"].(*toolintegration.Kind), fc.Args["provider"].(*string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.ToolIntegrationConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.ToolIntegrationConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.ToolIntegrationConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.ToolIntegrationConnection) graphql.Marshaler {
+			return ec.marshalNToolIntegrationConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegrationConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_toolIntegrations(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolIntegrationConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_toolIntegrations_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_toolIntegration(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_toolIntegration(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().ToolIntegration(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.ToolIntegration
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.ToolIntegration) graphql.Marshaler {
+			return ec.marshalNToolIntegration2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegration(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_toolIntegration(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolIntegration(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_toolIntegration_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -59009,6 +61833,75 @@ func (ec *executionContext) fieldContext_SyncWait_text(_ context.Context, field 
 	return graphql.NewScalarFieldContext("SyncWait", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _ToolCallResult_ok(ctx context.Context, field graphql.CollectedField, obj *model.ToolCallResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolCallResult_ok(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Ok, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolCallResult_ok(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolCallResult", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ToolCallResult_text(ctx context.Context, field graphql.CollectedField, obj *model.ToolCallResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolCallResult_text(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Text, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolCallResult_text(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolCallResult", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ToolCallResult_preview(ctx context.Context, field graphql.CollectedField, obj *model.ToolCallResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolCallResult_preview(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Preview, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolCallResult_preview(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolCallResult", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _ToolConnection_id(ctx context.Context, field graphql.CollectedField, obj *ent.ToolConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -59214,6 +62107,144 @@ func (ec *executionContext) _ToolConnection_lastError(ctx context.Context, field
 }
 func (ec *executionContext) fieldContext_ToolConnection_lastError(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ToolConnection", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ToolDescription_name(ctx context.Context, field graphql.CollectedField, obj *model.ToolDescription) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolDescription_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolDescription_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolDescription", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ToolDescription_title(ctx context.Context, field graphql.CollectedField, obj *model.ToolDescription) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolDescription_title(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Title, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolDescription_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolDescription", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ToolDescription_description(ctx context.Context, field graphql.CollectedField, obj *model.ToolDescription) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolDescription_description(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Description, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolDescription_description(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolDescription", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ToolDescription_risk(ctx context.Context, field graphql.CollectedField, obj *model.ToolDescription) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolDescription_risk(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Risk, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v integrationtool.Risk) graphql.Marshaler {
+			return ec.marshalNIntegrationToolRisk2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋintegrationtoolᚐRisk(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolDescription_risk(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolDescription", field, false, false, errors.New("field of type IntegrationToolRisk does not have child fields"))
+}
+
+func (ec *executionContext) _ToolDescription_policy(ctx context.Context, field graphql.CollectedField, obj *model.ToolDescription) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolDescription_policy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Policy, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v integrationtool.CallPolicy) graphql.Marshaler {
+			return ec.marshalNIntegrationToolCallPolicy2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋintegrationtoolᚐCallPolicy(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolDescription_policy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolDescription", field, false, false, errors.New("field of type IntegrationToolCallPolicy does not have child fields"))
+}
+
+func (ec *executionContext) _ToolDescription_parameters(ctx context.Context, field graphql.CollectedField, obj *model.ToolDescription) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolDescription_parameters(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Parameters, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v map[string]any) graphql.Marshaler {
+			return ec.marshalOMap2map(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolDescription_parameters(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolDescription", field, false, false, errors.New("field of type Map does not have child fields"))
 }
 
 func (ec *executionContext) _ToolGrant_id(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
@@ -59657,6 +62688,61 @@ func (ec *executionContext) fieldContext_ToolGrantEdge_cursor(_ context.Context,
 	return graphql.NewScalarFieldContext("ToolGrantEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
+func (ec *executionContext) _ToolImport_operations(ctx context.Context, field graphql.CollectedField, obj *model.ToolImport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolImport_operations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Operations, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ImportedOperation) graphql.Marshaler {
+			return ec.marshalNImportedOperation2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐImportedOperationᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolImport_operations(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ToolImport",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ImportedOperation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ToolImport_skipped(ctx context.Context, field graphql.CollectedField, obj *model.ToolImport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolImport_skipped(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Skipped, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolImport_skipped(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolImport", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _ToolIntegration_id(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -60066,6 +63152,29 @@ func (ec *executionContext) fieldContext_ToolIntegration_connections(_ context.C
 	return fc, nil
 }
 
+func (ec *executionContext) _ToolIntegration_status(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegration_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ToolIntegration().Status(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.ToolIntegrationStatus) graphql.Marshaler {
+			return ec.marshalNToolIntegrationStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐToolIntegrationStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegration_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegration", field, true, true, errors.New("field of type ToolIntegrationStatus does not have child fields"))
+}
+
 func (ec *executionContext) _ToolIntegrationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegrationConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -60206,6 +63315,387 @@ func (ec *executionContext) _ToolIntegrationEdge_cursor(ctx context.Context, fie
 }
 func (ec *executionContext) fieldContext_ToolIntegrationEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ToolIntegrationEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _ToolIntegrationTest_ok(ctx context.Context, field graphql.CollectedField, obj *model.ToolIntegrationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegrationTest_ok(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Ok, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegrationTest_ok(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegrationTest", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ToolIntegrationTest_message(ctx context.Context, field graphql.CollectedField, obj *model.ToolIntegrationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegrationTest_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegrationTest_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegrationTest", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ToolIntegrationTest_needsAuth(ctx context.Context, field graphql.CollectedField, obj *model.ToolIntegrationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegrationTest_needsAuth(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.NeedsAuth, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegrationTest_needsAuth(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegrationTest", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ToolProvider_name(ctx context.Context, field graphql.CollectedField, obj *model.ToolProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolProvider_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolProvider_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolProvider", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ToolProvider_title(ctx context.Context, field graphql.CollectedField, obj *model.ToolProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolProvider_title(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Title, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolProvider_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolProvider", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ToolProvider_summary(ctx context.Context, field graphql.CollectedField, obj *model.ToolProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolProvider_summary(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Summary, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolProvider_summary(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolProvider", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ToolProvider_kind(ctx context.Context, field graphql.CollectedField, obj *model.ToolProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolProvider_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v toolintegration.Kind) graphql.Marshaler {
+			return ec.marshalNToolIntegrationKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolProvider_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolProvider", field, false, false, errors.New("field of type ToolIntegrationKind does not have child fields"))
+}
+
+func (ec *executionContext) _ToolProvider_group(ctx context.Context, field graphql.CollectedField, obj *model.ToolProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolProvider_group(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Group, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolProvider_group(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolProvider", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ToolProvider_options(ctx context.Context, field graphql.CollectedField, obj *model.ToolProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolProvider_options(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Options, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ConnectorOption) graphql.Marshaler {
+			return ec.marshalNConnectorOption2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectorOptionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolProvider_options(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ToolProvider",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ConnectorOption(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ToolProvider_credentials(ctx context.Context, field graphql.CollectedField, obj *model.ToolProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolProvider_credentials(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Credentials, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ConnectorOption) graphql.Marshaler {
+			return ec.marshalNConnectorOption2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectorOptionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolProvider_credentials(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ToolProvider",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ConnectorOption(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ToolProvider_oauth(ctx context.Context, field graphql.CollectedField, obj *model.ToolProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolProvider_oauth(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Oauth, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolProvider_oauth(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolProvider", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ToolProvider_tools(ctx context.Context, field graphql.CollectedField, obj *model.ToolProvider) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolProvider_tools(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tools, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ToolDescription) graphql.Marshaler {
+			return ec.marshalNToolDescription2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐToolDescriptionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolProvider_tools(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ToolProvider",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolDescription(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ToolRefresh_integration(ctx context.Context, field graphql.CollectedField, obj *model.ToolRefresh) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolRefresh_integration(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Integration, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.ToolIntegration) graphql.Marshaler {
+			return ec.marshalNToolIntegration2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegration(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolRefresh_integration(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ToolRefresh",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolIntegration(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ToolRefresh_added(ctx context.Context, field graphql.CollectedField, obj *model.ToolRefresh) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolRefresh_added(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Added, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolRefresh_added(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolRefresh", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ToolRefresh_changed(ctx context.Context, field graphql.CollectedField, obj *model.ToolRefresh) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolRefresh_changed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Changed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolRefresh_changed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolRefresh", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _Usage_periodStart(ctx context.Context, field graphql.CollectedField, obj *model.Usage) (ret graphql.Marshaler) {
@@ -63065,6 +66555,85 @@ func (ec *executionContext) unmarshalInputCreateInboundIntegrationInput(ctx cont
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputCreateToolIntegrationInput(ctx context.Context, obj any) (model.CreateToolIntegrationInput, error) {
+	var it model.CreateToolIntegrationInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"provider", "name", "slug", "ownerScope", "credentialsOf", "enabled", "config", "credentials"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "provider":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("provider"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Provider = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "slug":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("slug"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Slug = data
+		case "ownerScope":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ownerScope"))
+			data, err := ec.unmarshalOToolIntegrationOwnerScope2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐOwnerScope(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OwnerScope = data
+		case "credentialsOf":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("credentialsOf"))
+			data, err := ec.unmarshalOToolIntegrationCredentialsOf2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐCredentialsOf(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CredentialsOf = data
+		case "enabled":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("enabled"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Enabled = data
+		case "config":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("config"))
+			data, err := ec.unmarshalOMap2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Config = data
+		case "credentials":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("credentials"))
+			data, err := ec.unmarshalOMap2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Credentials = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputDocSyncInput(ctx context.Context, obj any) (model.DocSyncInput, error) {
 	var it model.DocSyncInput
 	if obj == nil {
@@ -63388,6 +66957,57 @@ func (ec *executionContext) unmarshalInputFinishOAuthInput(ctx context.Context, 
 				return it, err
 			}
 			it.ErrorDescription = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputImportToolsInput(ctx context.Context, obj any) (model.ImportToolsInput, error) {
+	var it model.ImportToolsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"spec", "url", "operations", "preview"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "spec":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("spec"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Spec = data
+		case "url":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("url"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.URL = data
+		case "operations":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("operations"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Operations = data
+		case "preview":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("preview"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Preview = data
 		}
 	}
 	return it, nil
@@ -64833,6 +68453,57 @@ func (ec *executionContext) unmarshalInputToolIntegrationOrder(ctx context.Conte
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputToolPolicyInput(ctx context.Context, obj any) (model.ToolPolicyInput, error) {
+	var it model.ToolPolicyInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"enabled", "policy", "argumentRules", "timeout"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "enabled":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("enabled"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Enabled = data
+		case "policy":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("policy"))
+			data, err := ec.unmarshalOIntegrationToolCallPolicy2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋintegrationtoolᚐCallPolicy(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Policy = graphql.OmittableOf(data)
+		case "argumentRules":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("argumentRules"))
+			data, err := ec.unmarshalOMap2ᚕmapᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ArgumentRules = data
+		case "timeout":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("timeout"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Timeout = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputUpdateAPIKeyInput(ctx context.Context, obj any) (model.UpdateAPIKeyInput, error) {
 	var it model.UpdateAPIKeyInput
 	if obj == nil {
@@ -65455,6 +69126,64 @@ func (ec *executionContext) unmarshalInputUpdateProfileInput(ctx context.Context
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputUpdateToolIntegrationInput(ctx context.Context, obj any) (model.UpdateToolIntegrationInput, error) {
+	var it model.UpdateToolIntegrationInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "enabled", "credentialsOf", "config", "credentials"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "enabled":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("enabled"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Enabled = data
+		case "credentialsOf":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("credentialsOf"))
+			data, err := ec.unmarshalOToolIntegrationCredentialsOf2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐCredentialsOf(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CredentialsOf = data
+		case "config":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("config"))
+			data, err := ec.unmarshalOMap2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Config = data
+		case "credentials":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("credentials"))
+			data, err := ec.unmarshalOMap2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Credentials = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputUserOrder(ctx context.Context, obj any) (ent.UserOrder, error) {
 	var it ent.UserOrder
 	if obj == nil {
@@ -65491,6 +69220,106 @@ func (ec *executionContext) unmarshalInputUserOrder(ctx context.Context, obj any
 				return it, err
 			}
 			it.Field = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputWebhookToolInput(ctx context.Context, obj any) (model.WebhookToolInput, error) {
+	var it model.WebhookToolInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "title", "description", "risk", "method", "path", "query", "body", "inputSchema", "result", "timeout"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "title":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("title"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Title = data
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = data
+		case "risk":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("risk"))
+			data, err := ec.unmarshalOIntegrationToolRisk2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋintegrationtoolᚐRisk(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Risk = data
+		case "method":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("method"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Method = data
+		case "path":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("path"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Path = data
+		case "query":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("query"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Query = data
+		case "body":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("body"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Body = data
+		case "inputSchema":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("inputSchema"))
+			data, err := ec.unmarshalNMap2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.InputSchema = data
+		case "result":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("result"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Result = data
+		case "timeout":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("timeout"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Timeout = data
 		}
 	}
 	return it, nil
@@ -66238,6 +70067,44 @@ func (ec *executionContext) _Agent(ctx context.Context, sel ast.SelectionSet, ob
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "toolIntegrations":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Agent_toolIntegrations(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -67540,6 +71407,26 @@ func (ec *executionContext) _AgentTool(ctx context.Context, sel ast.SelectionSet
 			}
 		case "parameters":
 			out.Values[i] = ec._AgentTool_parameters(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "risk":
+			out.Values[i] = ec._AgentTool_risk(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "policy":
+			out.Values[i] = ec._AgentTool_policy(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "integrationId":
+			out.Values[i] = ec._AgentTool_integrationId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "unavailable":
+			out.Values[i] = ec._AgentTool_unavailable(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -72922,6 +76809,79 @@ func (ec *executionContext) _FreshnessWindow(ctx context.Context, sel ast.Select
 	return out
 }
 
+var importedOperationImplementors = []string{"ImportedOperation"}
+
+func (ec *executionContext) _ImportedOperation(ctx context.Context, sel ast.SelectionSet, obj *model.ImportedOperation) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, importedOperationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ImportedOperation")
+		case "name":
+			out.Values[i] = ec._ImportedOperation_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "title":
+			out.Values[i] = ec._ImportedOperation_title(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "description":
+			out.Values[i] = ec._ImportedOperation_description(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "method":
+			out.Values[i] = ec._ImportedOperation_method(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "path":
+			out.Values[i] = ec._ImportedOperation_path(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "risk":
+			out.Values[i] = ec._ImportedOperation_risk(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "inputSchema":
+			out.Values[i] = ec._ImportedOperation_inputSchema(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "exists":
+			out.Values[i] = ec._ImportedOperation_exists(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var inboundEventImplementors = []string{"InboundEvent", "Node"}
 
 func (ec *executionContext) _InboundEvent(ctx context.Context, sel ast.SelectionSet, obj *ent.InboundEvent) graphql.Marshaler {
@@ -75122,6 +79082,104 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "cancelSync":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_cancelSync(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createToolIntegration":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createToolIntegration(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updateToolIntegration":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateToolIntegration(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleteToolIntegration":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteToolIntegration(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "connectToolIntegration":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_connectToolIntegration(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "disconnectToolIntegration":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_disconnectToolIntegration(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "authorizeToolIntegration":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_authorizeToolIntegration(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "testToolIntegration":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_testToolIntegration(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "refreshTools":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_refreshTools(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "acceptTool":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_acceptTool(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "setToolPolicy":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setToolPolicy(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "saveWebhookTool":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_saveWebhookTool(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleteWebhookTool":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteWebhookTool(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "importTools":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_importTools(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "callTool":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_callTool(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -77369,6 +81427,72 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_syncItems(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "toolProviders":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_toolProviders(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "toolIntegrations":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_toolIntegrations(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "toolIntegration":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_toolIntegration(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -80457,6 +84581,54 @@ func (ec *executionContext) _SyncWait(ctx context.Context, sel ast.SelectionSet,
 	return out
 }
 
+var toolCallResultImplementors = []string{"ToolCallResult"}
+
+func (ec *executionContext) _ToolCallResult(ctx context.Context, sel ast.SelectionSet, obj *model.ToolCallResult) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, toolCallResultImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ToolCallResult")
+		case "ok":
+			out.Values[i] = ec._ToolCallResult_ok(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "text":
+			out.Values[i] = ec._ToolCallResult_text(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "preview":
+			out.Values[i] = ec._ToolCallResult_preview(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var toolConnectionImplementors = []string{"ToolConnection", "Node"}
 
 func (ec *executionContext) _ToolConnection(ctx context.Context, sel ast.SelectionSet, obj *ent.ToolConnection) graphql.Marshaler {
@@ -80511,6 +84683,69 @@ func (ec *executionContext) _ToolConnection(ctx context.Context, sel ast.Selecti
 			}
 		case "lastError":
 			out.Values[i] = ec._ToolConnection_lastError(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var toolDescriptionImplementors = []string{"ToolDescription"}
+
+func (ec *executionContext) _ToolDescription(ctx context.Context, sel ast.SelectionSet, obj *model.ToolDescription) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, toolDescriptionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ToolDescription")
+		case "name":
+			out.Values[i] = ec._ToolDescription_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "title":
+			out.Values[i] = ec._ToolDescription_title(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "description":
+			out.Values[i] = ec._ToolDescription_description(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "risk":
+			out.Values[i] = ec._ToolDescription_risk(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "policy":
+			out.Values[i] = ec._ToolDescription_policy(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "parameters":
+			out.Values[i] = ec._ToolDescription_parameters(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -80724,6 +84959,49 @@ func (ec *executionContext) _ToolGrantEdge(ctx context.Context, sel ast.Selectio
 	return out
 }
 
+var toolImportImplementors = []string{"ToolImport"}
+
+func (ec *executionContext) _ToolImport(ctx context.Context, sel ast.SelectionSet, obj *model.ToolImport) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, toolImportImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ToolImport")
+		case "operations":
+			out.Values[i] = ec._ToolImport_operations(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "skipped":
+			out.Values[i] = ec._ToolImport_skipped(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var toolIntegrationImplementors = []string{"ToolIntegration", "Node"}
 
 func (ec *executionContext) _ToolIntegration(ctx context.Context, sel ast.SelectionSet, obj *ent.ToolIntegration) graphql.Marshaler {
@@ -80887,6 +85165,44 @@ func (ec *executionContext) _ToolIntegration(ctx context.Context, sel ast.Select
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "status":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ToolIntegration_status(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -80975,6 +85291,180 @@ func (ec *executionContext) _ToolIntegrationEdge(ctx context.Context, sel ast.Se
 			}
 		case "cursor":
 			out.Values[i] = ec._ToolIntegrationEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var toolIntegrationTestImplementors = []string{"ToolIntegrationTest"}
+
+func (ec *executionContext) _ToolIntegrationTest(ctx context.Context, sel ast.SelectionSet, obj *model.ToolIntegrationTest) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, toolIntegrationTestImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ToolIntegrationTest")
+		case "ok":
+			out.Values[i] = ec._ToolIntegrationTest_ok(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._ToolIntegrationTest_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "needsAuth":
+			out.Values[i] = ec._ToolIntegrationTest_needsAuth(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var toolProviderImplementors = []string{"ToolProvider"}
+
+func (ec *executionContext) _ToolProvider(ctx context.Context, sel ast.SelectionSet, obj *model.ToolProvider) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, toolProviderImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ToolProvider")
+		case "name":
+			out.Values[i] = ec._ToolProvider_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "title":
+			out.Values[i] = ec._ToolProvider_title(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "summary":
+			out.Values[i] = ec._ToolProvider_summary(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "kind":
+			out.Values[i] = ec._ToolProvider_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "group":
+			out.Values[i] = ec._ToolProvider_group(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "options":
+			out.Values[i] = ec._ToolProvider_options(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "credentials":
+			out.Values[i] = ec._ToolProvider_credentials(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "oauth":
+			out.Values[i] = ec._ToolProvider_oauth(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "tools":
+			out.Values[i] = ec._ToolProvider_tools(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var toolRefreshImplementors = []string{"ToolRefresh"}
+
+func (ec *executionContext) _ToolRefresh(ctx context.Context, sel ast.SelectionSet, obj *model.ToolRefresh) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, toolRefreshImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ToolRefresh")
+		case "integration":
+			out.Values[i] = ec._ToolRefresh_integration(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "added":
+			out.Values[i] = ec._ToolRefresh_added(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "changed":
+			out.Values[i] = ec._ToolRefresh_changed(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -82705,6 +87195,11 @@ func (ec *executionContext) unmarshalNCreateInboundIntegrationInput2githubᚗcom
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNCreateToolIntegrationInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateToolIntegrationInput(ctx context.Context, v any) (model.CreateToolIntegrationInput, error) {
+	res, err := ec.unmarshalInputCreateToolIntegrationInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNCreatedAPIKey2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreatedAPIKey(ctx context.Context, sel ast.SelectionSet, v *model.CreatedAPIKey) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -83148,6 +87643,37 @@ func (ec *executionContext) marshalNID2ᚕgithubᚗcomᚋgoogleᚋuuidᚐUUIDᚄ
 	return ret
 }
 
+func (ec *executionContext) unmarshalNImportToolsInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐImportToolsInput(ctx context.Context, v any) (model.ImportToolsInput, error) {
+	res, err := ec.unmarshalInputImportToolsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNImportedOperation2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐImportedOperationᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ImportedOperation) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNImportedOperation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐImportedOperation(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNImportedOperation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐImportedOperation(ctx context.Context, sel ast.SelectionSet, v *model.ImportedOperation) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ImportedOperation(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNInboundEvent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInboundEvent(ctx context.Context, sel ast.SelectionSet, v *ent.InboundEvent) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -83346,6 +87872,16 @@ func (ec *executionContext) marshalNIntegrationTool2ᚖgithubᚗcomᚋmagpieᚑs
 		return graphql.Null
 	}
 	return ec._IntegrationTool(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNIntegrationToolCallPolicy2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋintegrationtoolᚐCallPolicy(ctx context.Context, v any) (integrationtool.CallPolicy, error) {
+	var res integrationtool.CallPolicy
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNIntegrationToolCallPolicy2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋintegrationtoolᚐCallPolicy(ctx context.Context, sel ast.SelectionSet, v integrationtool.CallPolicy) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) unmarshalNIntegrationToolOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐIntegrationToolOrderField(ctx context.Context, v any) (*ent.IntegrationToolOrderField, error) {
@@ -84663,6 +89199,16 @@ func (ec *executionContext) marshalNTime2ᚖtimeᚐTime(ctx context.Context, sel
 	return res
 }
 
+func (ec *executionContext) marshalNToolCallResult2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐToolCallResult(ctx context.Context, sel ast.SelectionSet, v *model.ToolCallResult) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ToolCallResult(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNToolConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolConnection(ctx context.Context, sel ast.SelectionSet, v *ent.ToolConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -84699,6 +89245,32 @@ func (ec *executionContext) marshalNToolConnectionStatus2githubᚗcomᚋmagpie�
 	return v
 }
 
+func (ec *executionContext) marshalNToolDescription2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐToolDescriptionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ToolDescription) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNToolDescription2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐToolDescription(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNToolDescription2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐToolDescription(ctx context.Context, sel ast.SelectionSet, v *model.ToolDescription) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ToolDescription(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNToolGrantOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolGrantOrderField(ctx context.Context, v any) (*ent.ToolGrantOrderField, error) {
 	var res = new(ent.ToolGrantOrderField)
 	err := res.UnmarshalGQL(v)
@@ -84725,6 +89297,32 @@ func (ec *executionContext) marshalNToolGrantScope2githubᚗcomᚋmagpieᚑsearc
 	return v
 }
 
+func (ec *executionContext) marshalNToolImport2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐToolImport(ctx context.Context, sel ast.SelectionSet, v *model.ToolImport) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ToolImport(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNToolIntegration2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegrationᚄ(ctx context.Context, sel ast.SelectionSet, v []*ent.ToolIntegration) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNToolIntegration2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegration(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNToolIntegration2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegration(ctx context.Context, sel ast.SelectionSet, v *ent.ToolIntegration) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -84733,6 +89331,16 @@ func (ec *executionContext) marshalNToolIntegration2ᚖgithubᚗcomᚋmagpieᚑs
 		return graphql.Null
 	}
 	return ec._ToolIntegration(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNToolIntegrationConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegrationConnection(ctx context.Context, sel ast.SelectionSet, v *ent.ToolIntegrationConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ToolIntegrationConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNToolIntegrationCredentialsOf2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐCredentialsOf(ctx context.Context, v any) (toolintegration.CredentialsOf, error) {
@@ -84753,6 +89361,11 @@ func (ec *executionContext) unmarshalNToolIntegrationKind2githubᚗcomᚋmagpie�
 
 func (ec *executionContext) marshalNToolIntegrationKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐKind(ctx context.Context, sel ast.SelectionSet, v toolintegration.Kind) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) unmarshalNToolIntegrationOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegrationOrder(ctx context.Context, v any) (*ent.ToolIntegrationOrder, error) {
+	res, err := ec.unmarshalInputToolIntegrationOrder(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNToolIntegrationOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegrationOrderField(ctx context.Context, v any) (*ent.ToolIntegrationOrderField, error) {
@@ -84779,6 +89392,67 @@ func (ec *executionContext) unmarshalNToolIntegrationOwnerScope2githubᚗcomᚋm
 
 func (ec *executionContext) marshalNToolIntegrationOwnerScope2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐOwnerScope(ctx context.Context, sel ast.SelectionSet, v toolintegration.OwnerScope) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) unmarshalNToolIntegrationStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐToolIntegrationStatus(ctx context.Context, v any) (model.ToolIntegrationStatus, error) {
+	var res model.ToolIntegrationStatus
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNToolIntegrationStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐToolIntegrationStatus(ctx context.Context, sel ast.SelectionSet, v model.ToolIntegrationStatus) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNToolIntegrationTest2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐToolIntegrationTest(ctx context.Context, sel ast.SelectionSet, v *model.ToolIntegrationTest) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ToolIntegrationTest(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNToolPolicyInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐToolPolicyInput(ctx context.Context, v any) (model.ToolPolicyInput, error) {
+	res, err := ec.unmarshalInputToolPolicyInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNToolProvider2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐToolProviderᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ToolProvider) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNToolProvider2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐToolProvider(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNToolProvider2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐToolProvider(ctx context.Context, sel ast.SelectionSet, v *model.ToolProvider) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ToolProvider(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNToolRefresh2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐToolRefresh(ctx context.Context, sel ast.SelectionSet, v *model.ToolRefresh) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ToolRefresh(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNUpdateAPIKeyInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateAPIKeyInput(ctx context.Context, v any) (model.UpdateAPIKeyInput, error) {
@@ -84828,6 +89502,11 @@ func (ec *executionContext) unmarshalNUpdateMemberInput2githubᚗcomᚋmagpieᚑ
 
 func (ec *executionContext) unmarshalNUpdateProfileInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateProfileInput(ctx context.Context, v any) (model.UpdateProfileInput, error) {
 	res, err := ec.unmarshalInputUpdateProfileInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNUpdateToolIntegrationInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐUpdateToolIntegrationInput(ctx context.Context, v any) (model.UpdateToolIntegrationInput, error) {
+	res, err := ec.unmarshalInputUpdateToolIntegrationInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -84952,6 +89631,11 @@ func (ec *executionContext) unmarshalNVisibilityRule2githubᚗcomᚋmagpieᚑsea
 
 func (ec *executionContext) marshalNVisibilityRule2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐVisibilityRule(ctx context.Context, sel ast.SelectionSet, v model.VisibilityRule) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) unmarshalNWebhookToolInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐWebhookToolInput(ctx context.Context, v any) (model.WebhookToolInput, error) {
+	res, err := ec.unmarshalInputWebhookToolInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNWhyNotReason2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐWhyNotReason(ctx context.Context, v any) (model.WhyNotReason, error) {
@@ -86318,6 +91002,22 @@ func (ec *executionContext) marshalOIntegrationToolCallPolicy2ᚖgithubᚗcomᚋ
 	return v
 }
 
+func (ec *executionContext) unmarshalOIntegrationToolRisk2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋintegrationtoolᚐRisk(ctx context.Context, v any) (*integrationtool.Risk, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(integrationtool.Risk)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOIntegrationToolRisk2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋintegrationtoolᚐRisk(ctx context.Context, sel ast.SelectionSet, v *integrationtool.Risk) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
 func (ec *executionContext) marshalOInvitation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐInvitation(ctx context.Context, sel ast.SelectionSet, v *ent.Invitation) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -87187,6 +91887,22 @@ func (ec *executionContext) marshalOToolIntegration2ᚖgithubᚗcomᚋmagpieᚑs
 	return ec._ToolIntegration(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOToolIntegrationCredentialsOf2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐCredentialsOf(ctx context.Context, v any) (*toolintegration.CredentialsOf, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(toolintegration.CredentialsOf)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOToolIntegrationCredentialsOf2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐCredentialsOf(ctx context.Context, sel ast.SelectionSet, v *toolintegration.CredentialsOf) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
 func (ec *executionContext) marshalOToolIntegrationEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegrationEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.ToolIntegrationEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -87205,6 +91921,55 @@ func (ec *executionContext) marshalOToolIntegrationEdge2ᚖgithubᚗcomᚋmagpie
 		return graphql.Null
 	}
 	return ec._ToolIntegrationEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOToolIntegrationKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐKind(ctx context.Context, v any) (*toolintegration.Kind, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(toolintegration.Kind)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOToolIntegrationKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐKind(ctx context.Context, sel ast.SelectionSet, v *toolintegration.Kind) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalOToolIntegrationOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegrationOrderᚄ(ctx context.Context, v any) ([]*ent.ToolIntegrationOrder, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*ent.ToolIntegrationOrder, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNToolIntegrationOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegrationOrder(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalOToolIntegrationOwnerScope2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐOwnerScope(ctx context.Context, v any) (*toolintegration.OwnerScope, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(toolintegration.OwnerScope)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOToolIntegrationOwnerScope2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtoolintegrationᚐOwnerScope(ctx context.Context, sel ast.SelectionSet, v *toolintegration.OwnerScope) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
 }
 
 func (ec *executionContext) marshalOWebhookSubscription2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐWebhookSubscription(ctx context.Context, sel ast.SelectionSet, v *model.WebhookSubscription) graphql.Marshaler {

@@ -18,8 +18,10 @@ import (
 	"github.com/magpie-search/magpie/ent/automation"
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/ent/inboundintegration"
+	"github.com/magpie-search/magpie/ent/integrationtool"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent/toolintegration"
 )
 
 // Events in order: one run start, then iterations, tool calls, their results and pieces of the answer, finally run
@@ -539,6 +541,21 @@ type CreateInboundIntegrationInput struct {
 	Credentials map[string]any `json:"credentials,omitempty"`
 }
 
+type CreateToolIntegrationInput struct {
+	// Name of a provider in toolProviders.
+	Provider string `json:"provider"`
+	Name     string `json:"name"`
+	// The first part of the names of its tools: lower-case letters, digits and underscores; the provider when omitted.
+	Slug *string `json:"slug,omitempty"`
+	// WORKSPACE when omitted.
+	OwnerScope *toolintegration.OwnerScope `json:"ownerScope,omitempty"`
+	// PERSON when omitted.
+	CredentialsOf *toolintegration.CredentialsOf `json:"credentialsOf,omitempty"`
+	Enabled       *bool                          `json:"enabled,omitempty"`
+	Config        map[string]any                 `json:"config,omitempty"`
+	Credentials   map[string]any                 `json:"credentials,omitempty"`
+}
+
 type CreatedAPIKey struct {
 	PublishableKey string      `json:"publishableKey"`
 	SecretKey      string      `json:"secretKey"`
@@ -813,6 +830,29 @@ type FreshnessWindow struct {
 	P50     *float64 `json:"p50,omitempty"`
 	P95     *float64 `json:"p95,omitempty"`
 	Max     *float64 `json:"max,omitempty"`
+}
+
+type ImportToolsInput struct {
+	// The document as JSON or YAML; or url.
+	Spec *string `json:"spec,omitempty"`
+	// Where the document is; only at the integration's own host.
+	URL *string `json:"url,omitempty"`
+	// The operations to import, by the names that a preview shows; all when omitted.
+	Operations []string `json:"operations,omitempty"`
+	// Only shows what would be imported.
+	Preview *bool `json:"preview,omitempty"`
+}
+
+type ImportedOperation struct {
+	Name        string               `json:"name"`
+	Title       string               `json:"title"`
+	Description string               `json:"description"`
+	Method      string               `json:"method"`
+	Path        string               `json:"path"`
+	Risk        integrationtool.Risk `json:"risk"`
+	InputSchema map[string]any       `json:"inputSchema"`
+	// Whether the integration has a tool of this name already.
+	Exists bool `json:"exists"`
 }
 
 // An integration with values that are shown once.
@@ -1448,6 +1488,73 @@ type TestConnectionInput struct {
 	Credentials map[string]any `json:"credentials,omitempty"`
 }
 
+type ToolCallResult struct {
+	Ok bool `json:"ok"`
+	// The result as an agent gets it, or why the call failed.
+	Text string `json:"text"`
+	// Says what the call will do; without confirm, the call of a tool that acts ends here.
+	Preview *string `json:"preview,omitempty"`
+}
+
+type ToolDescription struct {
+	Name        string               `json:"name"`
+	Title       string               `json:"title"`
+	Description string               `json:"description"`
+	Risk        integrationtool.Risk `json:"risk"`
+	// What happens with a call unless somebody chooses otherwise.
+	Policy     integrationtool.CallPolicy `json:"policy"`
+	Parameters map[string]any             `json:"parameters,omitempty"`
+}
+
+type ToolImport struct {
+	// The operations of the document, or those imported.
+	Operations []*ImportedOperation `json:"operations"`
+	// Operations that cannot be tools, with the reason.
+	Skipped []string `json:"skipped"`
+}
+
+type ToolIntegrationTest struct {
+	Ok      bool   `json:"ok"`
+	Message string `json:"message"`
+	// Somebody has to connect again.
+	NeedsAuth bool `json:"needsAuth"`
+}
+
+type ToolPolicyInput struct {
+	Enabled *bool `json:"enabled,omitempty"`
+	// Null: the default of the risk.
+	Policy graphql.Omittable[*integrationtool.CallPolicy] `json:"policy,omitempty"`
+	// path, op (eq, neq, contains, matches, in, exists, gt, lt), value and policy (allow, ask, deny).
+	ArgumentRules []map[string]any `json:"argumentRules,omitempty"`
+	// Seconds.
+	Timeout *int `json:"timeout,omitempty"`
+}
+
+type ToolProvider struct {
+	// The value of provider.
+	Name    string               `json:"name"`
+	Title   string               `json:"title"`
+	Summary string               `json:"summary"`
+	Kind    toolintegration.Kind `json:"kind"`
+	// productivity, business, observability, on_call, analytics or custom
+	Group string `json:"group"`
+	// The fields of config.
+	Options []*ConnectorOption `json:"options"`
+	// The fields of credentials.
+	Credentials []*ConnectorOption `json:"credentials"`
+	// The OAuth provider that can replace the credentials, if any.
+	Oauth *string            `json:"oauth,omitempty"`
+	Tools []*ToolDescription `json:"tools"`
+}
+
+type ToolRefresh struct {
+	Integration *ent.ToolIntegration `json:"integration"`
+	// Names of tools that are new. Those that do not only read are off until somebody turns them on.
+	Added []string `json:"added"`
+	// Names of tools that are not called until they are accepted: they changed or are gone.
+	Changed []string `json:"changed"`
+}
+
 // Omitted fields keep their values.
 type UpdateAPIKeyInput struct {
 	Name                *string     `json:"name,omitempty"`
@@ -1556,6 +1663,15 @@ type UpdateProfileInput struct {
 	Name string `json:"name"`
 }
 
+type UpdateToolIntegrationInput struct {
+	Name          *string                        `json:"name,omitempty"`
+	Enabled       *bool                          `json:"enabled,omitempty"`
+	CredentialsOf *toolintegration.CredentialsOf `json:"credentialsOf,omitempty"`
+	Config        map[string]any                 `json:"config,omitempty"`
+	// Stored as by connectToolIntegration.
+	Credentials map[string]any `json:"credentials,omitempty"`
+}
+
 // Queries are searches and chat messages, of keys and of signed-in people.
 type Usage struct {
 	PeriodStart time.Time `json:"periodStart"`
@@ -1582,6 +1698,28 @@ type WebhookSubscription struct {
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
 	// Why it could not be created or renewed.
 	Error *string `json:"error,omitempty"`
+}
+
+type WebhookToolInput struct {
+	// Lower-case letters, digits and underscores.
+	Name        string  `json:"name"`
+	Title       *string `json:"title,omitempty"`
+	Description string  `json:"description"`
+	// READ for GET, WRITE for other methods when omitted.
+	Risk   *integrationtool.Risk `json:"risk,omitempty"`
+	Method string                `json:"method"`
+	// The path below the integration's address, with arguments in braces: /tickets/{id}.
+	Path string `json:"path"`
+	// The arguments that become parameters of the query.
+	Query []string `json:"query,omitempty"`
+	// The arguments that become fields of the JSON body; those in neither path nor query when omitted.
+	Body []string `json:"body,omitempty"`
+	// JSON schema of the arguments, an object.
+	InputSchema map[string]any `json:"inputSchema"`
+	// The part of the answer that the agent gets, such as $.data.items; all when omitted.
+	Result *string `json:"result,omitempty"`
+	// Seconds, at most 30.
+	Timeout *int `json:"timeout,omitempty"`
 }
 
 type WorkspaceInput struct {
@@ -2480,6 +2618,66 @@ func (e *SyncWaitReason) UnmarshalJSON(b []byte) error {
 }
 
 func (e SyncWaitReason) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+type ToolIntegrationStatus string
+
+const (
+	ToolIntegrationStatusActive ToolIntegrationStatus = "ACTIVE"
+	// The caller's runs have no credentials for it, or they do not work any more.
+	ToolIntegrationStatusNeedsAuth ToolIntegrationStatus = "NEEDS_AUTH"
+	ToolIntegrationStatusError     ToolIntegrationStatus = "ERROR"
+	ToolIntegrationStatusDisabled  ToolIntegrationStatus = "DISABLED"
+)
+
+var AllToolIntegrationStatus = []ToolIntegrationStatus{
+	ToolIntegrationStatusActive,
+	ToolIntegrationStatusNeedsAuth,
+	ToolIntegrationStatusError,
+	ToolIntegrationStatusDisabled,
+}
+
+func (e ToolIntegrationStatus) IsValid() bool {
+	switch e {
+	case ToolIntegrationStatusActive, ToolIntegrationStatusNeedsAuth, ToolIntegrationStatusError, ToolIntegrationStatusDisabled:
+		return true
+	}
+	return false
+}
+
+func (e ToolIntegrationStatus) String() string {
+	return string(e)
+}
+
+func (e *ToolIntegrationStatus) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ToolIntegrationStatus(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ToolIntegrationStatus", str)
+	}
+	return nil
+}
+
+func (e ToolIntegrationStatus) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ToolIntegrationStatus) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ToolIntegrationStatus) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

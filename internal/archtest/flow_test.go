@@ -27,6 +27,7 @@ func flow() map[string][]string {
 		"agents/integration":            {"agents/arguments", "agents/integration", "agents/loop", "agents/policy", "connectors", "internal/apierr", "internal/safetext"},
 		"agents/integration/toolserver": {"agents/integration", "agents/loop", "agents/mcp", "agents/policy", "connectors", "internal/apierr", "internal/safetext"},
 		"agents/mcp":                    {"agents/arguments", "agents/loop", "agents/policy", "internal/apierr", "internal/request/breaker", "internal/safetext"},
+		"agents/integration/store":      with("agents", "connectors", "ent", "internal/apierr/check", "internal/audit", "internal/connector/oauth", "internal/secret", "internal/store/lookup", "internal/store/transaction"),
 		"agents/policy":                 {"internal/apierr"},
 		"agents/run":                    with("internal/analysis", "agents", "ent", "internal/store/transaction", "internal/chat", "internal/model/llm", "internal/queue", "internal/search", "internal/secret"),
 		"agents/tools":                  with("agents", "ent", "internal/search", "internal/connector/attached", "connectors"),

@@ -81,7 +81,7 @@ func Path(format string, parts ...string) string {
 }
 
 // Do makes a request and decodes the JSON of the response into out. A nil out ignores
-// the response.
+// the response; an *[Answer] takes any response.
 func (api API) Do(ctx context.Context, a integration.Account, r Request, out any) error {
 	if r.Path == "" {
 		return apierr.New(apierr.InvalidRequest, `An id or name in the arguments is empty, "." or "..".`)
@@ -115,6 +115,9 @@ func (api API) exchange(ctx context.Context, client *restapi.Client, request res
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
+	if answer, ok := out.(*Answer); ok {
+		return answer.read(response)
+	}
 	if out == nil && api.Refusal == nil && (response.StatusCode == http.StatusNoContent || response.ContentLength == 0) {
 		return nil
 	}

@@ -23,6 +23,7 @@ type belongings struct {
 	key, secretKey                             string
 	integration, event                         string // of inbound integrations
 	automation, automated                      string // and a run of it
+	tools, tool                                string // an integration with tools and a tool of it
 	seat
 	// journey is what is under way at a provider; of those who have begun something there.
 	journey
@@ -103,6 +104,7 @@ func (s *service) furnish(name string) belongings {
 	b.run, b.dialogue = s.runOf(b.agent)
 	b.integration, b.event = s.integrate(name)
 	b.automation, b.automated = s.automate(name, b.agent)
+	b.tools, b.tool = s.equip(name)
 	b.seat = s.sit("guest-of-" + name + "@example.com")
 	for i, id := range b.ids() {
 		if id == "" {
@@ -197,7 +199,7 @@ func intrusions(ada belongings) map[string]intrusion {
 		"POST /api/v1/auth/logout":                              {"/api/v1/auth/logout", nil, 200},
 	}
 	for _, more := range []map[string]intrusion{
-		peopleIntrusions(ada.seat), signOnIntrusions(ada), runIntrusions(ada), talkIntrusions(ada), keyIntrusions(ada), sourceIntrusions(ada), inboundIntrusions(ada), automationIntrusions(ada),
+		peopleIntrusions(ada.seat), signOnIntrusions(ada), runIntrusions(ada), talkIntrusions(ada), keyIntrusions(ada), sourceIntrusions(ada), inboundIntrusions(ada), automationIntrusions(ada), toolIntrusions(ada),
 	} {
 		maps.Copy(all, more)
 	}

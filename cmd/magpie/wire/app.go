@@ -20,6 +20,7 @@ import (
 	approvalslack "github.com/magpie-search/magpie/agents/approval/slack"
 	"github.com/magpie-search/magpie/agents/automation"
 	"github.com/magpie-search/magpie/agents/catalog"
+	toolstore "github.com/magpie-search/magpie/agents/integration/store"
 	"github.com/magpie-search/magpie/agents/memory"
 	"github.com/magpie-search/magpie/agents/run"
 	"github.com/magpie-search/magpie/agents/template"
@@ -107,6 +108,7 @@ type App struct {
 	Inbox        *inbound.Inbox
 	Events       *inbox.Inbox // of inbound integrations
 	Automations  *automation.Store
+	Integrations *toolstore.Store // with tools of agents
 
 	guard     *httpx.Guard
 	mailer    *mailer.Mailer // nil without SMTP_URL
@@ -183,7 +185,10 @@ func (a *App) open(ctx context.Context) error {
 	a.closers = append(a.closers, func() error { a.Chat.Close(); return nil })
 	summaries := summary.New(models, analyzer, a.Log)
 	kit := &tools.Kit{Ent: a.DB.Ent, Search: a.Search, Texts: a.Index, Summaries: summaries, Databases: a.databases(analyzer), Now: a.now}
-	agents := catalog.NewCatalog(a.DB.Ent, catalog.Options{Models: models.Names, Parameters: kit.Parameters})
+	if a.Integrations, err = a.integrations(guard); err != nil {
+		return err
+	}
+	agents := catalog.NewCatalog(a.DB.Ent, catalog.Options{Models: models.Names, Parameters: kit.Parameters, Integrations: a.Integrations})
 	memories := memory.NewStore(a.DB.Ent, a.Models, memory.Options{Analyzer: analyzer, Now: a.now, Log: a.Log})
 	a.Queue = queue.NewAsynq(a.Redis)
 	if err := a.openAutomations(); err != nil {
@@ -192,7 +197,7 @@ func (a *App) open(ctx context.Context) error {
 	a.Approvals = approval.New(approval.Options{Ent: a.DB.Ent, Now: a.now, Log: a.Log, Resume: func(ctx context.Context, id uuid.UUID) { a.Runs.Resume(ctx, id) }})
 	a.Runs, err = run.New(ctx, run.Options{
 		Ent: a.DB.Ent, Models: models, Bus: run.NewRedisBus(a.Redis, a.Log), Analyzer: analyzer, Log: a.Log, Now: a.now,
-		Kit: kit, Memories: memories, Queue: a.Queue, Secrets: a.Secrets, Viewers: a.Accounts.Member, Approvals: a.Approvals, Oversight: a.Automations.Oversight,
+		Kit: kit, Memories: memories, Queue: a.Queue, Secrets: a.Secrets, Viewers: a.Accounts.Member, Approvals: a.Approvals, Integrations: a.Integrations, Oversight: a.Automations.Oversight,
 	})
 	if err != nil {
 		return err
@@ -233,7 +238,7 @@ func (a *App) open(ctx context.Context) error {
 		Collections: collection.New(collection.Options{Ent: a.DB.Ent, Models: a.Models, Index: a.Index, Connectors: sources, Now: a.now}),
 		Documents:   document.New(document.Options{Ent: a.DB.Ent, Index: a.Index, Summaries: summaries, Principals: a.Principals}),
 		WhyNot:      whynot.New(whynot.Options{Ent: a.DB.Ent, Search: a.Search, Principals: a.Principals}),
-		Connectors:  sources, Kinds: a.Kinds, Grants: a.Grants, Inbox: a.Inbox, Events: a.Events, Automations: a.Automations, Jobs: a.Jobs, Index: a.Index, Search: a.Search,
+		Connectors:  sources, Kinds: a.Kinds, Grants: a.Grants, Inbox: a.Inbox, Events: a.Events, Automations: a.Automations, Integrations: a.Integrations, Jobs: a.Jobs, Index: a.Index, Search: a.Search,
 		Chat: a.Chat, Answers: answers,
 		Conversations: conversation.New(conversation.Options{Ent: a.DB.Ent, Analytics: a.analytics, Log: a.Log}),
 		Agents:        agents, Templates: template.NewStore(a.DB.Ent, agents), Memories: memories, Runs: a.Runs,

@@ -38,6 +38,11 @@ type pendingConnection struct {
 	ReturnTo  string    `json:"place"`     // where the browser goes at the end; empty: nowhere
 	Verifier  string    `json:"verifier"`  // of PKCE
 	Binding   []byte    `json:"binding"`   // SHA-256 of the binding of the browser
+
+	// Of a connection for the tools of an integration.
+	Integration uuid.UUID `json:"integration"` // zero: the connection is for connectors
+	Shared      bool      `json:"shared"`
+	Scopes      []string  `json:"scopes"`
 }
 
 // AuthorizationRequest is the input of Begin.
@@ -192,7 +197,11 @@ func (g *Grants) complete(ctx context.Context, p *providerClient, flow pendingCo
 		return Outcome{}, err
 	}
 	ctx = asSystem(ctx, flow.Workspace)
-	person, err := g.checkEditor(ctx, flow)
+	check := g.checkEditor
+	if flow.Integration != uuid.Nil {
+		check = g.checkMember
+	}
+	person, err := check(ctx, flow)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -201,7 +210,7 @@ func (g *Grants) complete(ctx context.Context, p *providerClient, flow pendingCo
 	ctx = asSystem(viewer.With(ctx, viewer.Viewer{
 		Workspace: flow.Workspace, Subject: flow.Person, Kind: viewer.KindSession, Email: person.Email,
 	}), flow.Workspace)
-	made, err := p.exchange(ctx, r.Code, flow.Verifier)
+	made, err := p.forScopes(flow.Scopes).exchange(ctx, r.Code, flow.Verifier)
 	if err != nil {
 		return Outcome{}, apiError(p, err)
 	}
@@ -209,6 +218,9 @@ func (g *Grants) complete(ctx context.Context, p *providerClient, flow pendingCo
 		made.account = name
 	}
 	// The grant exists at the provider even if the browser is gone.
+	if flow.Integration != uuid.Nil {
+		return g.storeToolGrant(context.WithoutCancel(ctx), p, flow, made)
+	}
 	return g.storeGrant(context.WithoutCancel(ctx), p, flow, made)
 }
 

@@ -246,6 +246,8 @@ func (g *Grants) Check(ctx context.Context, client *ent.Client, id uuid.UUID, co
 		return apierr.NotFound("OAuth grant")
 	case err != nil:
 		return fmt.Errorf("read the grant: %w", err)
+	case row.OwnerID != nil:
+		return apierr.Invalid("credentials.grant", "is one person's, for tools; connect the connector itself")
 	case !g.Serves(row.Provider, connectorType):
 		return apierr.Invalid("credentials.grant", "a connector of type "+connectorType+" cannot use a grant of "+row.Provider)
 	case row.Status != oauthgrant.StatusActive:

@@ -208,7 +208,7 @@ func (g *Grants) joinRenewal(ctx context.Context, row *ent.OAuthGrant, t tokens)
 	}
 	// A renewal outlives its callers: the response may be the only one with the
 	// next refresh token.
-	detached := asSystem(context.WithoutCancel(ctx), row.WorkspaceID)
+	detached := maintaining(context.WithoutCancel(ctx), row)
 	lease := uuid.New()
 	now := g.now()
 	leased, err := g.ent.OAuthGrant.Update().Where(
@@ -315,7 +315,7 @@ func (g *Grants) releaseLease(ctx context.Context, row *ent.OAuthGrant, lease uu
 // markNeedsAuth marks a grant and its connectors as waiting for a person and
 // returns a *NeedsAuthError. It returns nil if the tokens were replaced meanwhile.
 func (g *Grants) markNeedsAuth(ctx context.Context, row *ent.OAuthGrant, reason string) error {
-	ctx = asSystem(context.WithoutCancel(ctx), row.WorkspaceID)
+	ctx = maintaining(context.WithoutCancel(ctx), row)
 	changed := 0
 	err := transaction.In(transaction.Outside(ctx), g.ent, func(ctx context.Context, client *ent.Client) (err error) {
 		changed, err = client.OAuthGrant.Update().Where(oauthgrant.ID(row.ID), oauthgrant.Generation(row.Generation)).

@@ -1,0 +1,22 @@
+package wire
+
+import (
+	"fmt"
+
+	"github.com/magpie-search/magpie/agents/integration/all"
+	toolstore "github.com/magpie-search/magpie/agents/integration/store"
+	"github.com/magpie-search/magpie/ent/toolintegration"
+	"github.com/magpie-search/magpie/internal/httpx"
+)
+
+// integrations returns the integrations whose tools agents call.
+func (a *App) integrations(guard *httpx.Guard) (*toolstore.Store, error) {
+	platforms, err := all.Registry()
+	if err != nil {
+		return nil, fmt.Errorf("list the platforms of tools: %w", err)
+	}
+	return toolstore.New(toolstore.Options{
+		Ent: a.DB.Ent, Box: a.Secrets, Grants: a.Grants, Dial: guard.DialContext, Now: a.now, Log: a.Log,
+		Sources: map[toolintegration.Kind]toolstore.Source{toolintegration.KindPack: toolstore.Packs(platforms), toolintegration.KindWebhook: toolstore.Webhooks()},
+	}), nil
+}
