@@ -127,6 +127,8 @@ type Config struct {
 	// SMTPURL is the server that sends mails, smtp:// or smtps://; empty sends none. SMTPFrom is their sender.
 	SMTPURL  Secret `env:"SMTP_URL"`
 	SMTPFrom string `env:"SMTP_FROM"`
+	// MCPStdioCommands are tool servers that are started as commands. See ToolCommands.
+	MCPStdioCommands string `env:"MCP_STDIO_COMMANDS"`
 	// QueryLimit is the default limit of queries per month of a workspace; 0 is no limit.
 	QueryLimit int64 `env:"QUERY_LIMIT" envDefault:"0"`
 

@@ -106,6 +106,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"BLOB_URL=/var/lib", "BLOB_URL=ftp://x", "UPLOAD_LIMIT=0", "UPLOAD_LIMIT=-1", "UPLOAD_LIMIT=64 potatoes", "UPLOAD_LIMIT=99999999999GiB",
 		"SESSION_KEY=hunter2", "SESSION_KEY=aHVudGVyMg==",
 		"SECRET_KEYS=hunter2", "SECRET_KEYS=a:hunter2", "SECRET_KEYS=:" + key('a'), "SECRET_KEYS=a:" + key('a') + ",a:" + key('b'),
+		"MCP_STDIO_COMMANDS=files", "MCP_STDIO_COMMANDS=files=mcp-files", "MCP_STDIO_COMMANDS=a=/bin/a;a=/bin/b", "MCP_STDIO_COMMANDS=A B=/bin/a",
 		"OIDC_ISSUER=accounts.example.com", "OIDC_ISSUER=https://user:hunter2@x", "OIDC_SCOPES=email,profile", "OIDC_AUTO_JOIN=@example.com",
 		"OIDC_AUTO_JOIN=Example.com", "OIDC_AUTO_JOIN_WORKSPACE=first", "OIDC_AUTO_JOIN_ROLE=owner", "OAUTH_GOOGLE_URL=accounts.example.com",
 		"OAUTH_GITHUB_CLIENT_ID=hunter2", "OAUTH_SLACK_TOKEN_URL=https://user:hunter2@x",

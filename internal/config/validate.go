@@ -56,6 +56,7 @@ func (c *Config) Validate() error {
 		{"SIGN_UP", func() error { return checkOneOf(c.SignUp, "first", "open", "off") }},
 		{"INVITATION_LIFETIME", func() error { return checkDuration(c.InvitationLifetime.Duration(), time.Hour, 365*24*time.Hour) }},
 		{"SECRET_KEYS", func() error { _, _, err := c.SealingKeys(); return err }},
+		{"MCP_STDIO_COMMANDS", func() error { _, err := c.ToolCommands(); return err }},
 		{"OIDC_ISSUER", func() error { return checkWebURL(c.OIDCIssuer) }},
 		{"OIDC_CLIENT_ID", func() error { return checkTogether(c.OIDCIssuer, c.OIDCClientID, "OIDC_ISSUER") }},
 		{"OIDC_SCOPES", func() error { return checkScopes(c.OIDCScopes) }},

@@ -237,12 +237,16 @@ func seconds(d time.Duration) int {
 func (s *Store) acceptOffer(ctx context.Context, client *ent.Client, before *ent.IntegrationTool, o Offer) error {
 	update := client.IntegrationTool.UpdateOne(before).SetTitle(o.Title).SetDescription(o.Description).
 		SetInputSchema(o.Schema).SetRisk(RiskOf(o.Risk)).
-		SetPinnedHash(o.hash()).ClearDrift().ClearOutputSchema().ClearDefinition().SetUpdatedAt(s.opt.Now())
+		SetPinnedHash(o.hash()).ClearDrift().SetUpdatedAt(s.opt.Now())
 	if o.Output != nil {
 		update.SetOutputSchema(o.Output)
+	} else {
+		update.ClearOutputSchema()
 	}
 	if o.Definition != nil {
 		update.SetDefinition(o.Definition)
+	} else {
+		update.ClearDefinition()
 	}
 	if before.CallPolicy != nil && *before.CallPolicy == integrationtool.CallPolicyAllow && RiskOf(o.Risk) != before.Risk && o.Risk.Acts() {
 		update.ClearCallPolicy()

@@ -5,6 +5,8 @@ import (
 
 	"github.com/magpie-search/magpie/agents/integration/all"
 	toolstore "github.com/magpie-search/magpie/agents/integration/store"
+	"github.com/magpie-search/magpie/agents/integration/toolserver"
+	"github.com/magpie-search/magpie/agents/mcp"
 	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/internal/httpx"
 )
@@ -15,8 +17,17 @@ func (a *App) integrations(guard *httpx.Guard) (*toolstore.Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the platforms of tools: %w", err)
 	}
+	commands, err := a.Config.ToolCommands()
+	if err != nil {
+		return nil, fmt.Errorf("MCP_STDIO_COMMANDS: %w", err)
+	}
+	client := mcp.NewClient(mcp.Options{Dial: guard.DialContext, Commands: commands, Now: a.now, Log: a.Log})
+	a.closers = append(a.closers, func() error { client.Close(); return nil })
 	return toolstore.New(toolstore.Options{
 		Ent: a.DB.Ent, Box: a.Secrets, Grants: a.Grants, Dial: guard.DialContext, Now: a.now, Log: a.Log,
-		Sources: map[toolintegration.Kind]toolstore.Source{toolintegration.KindPack: toolstore.Packs(platforms), toolintegration.KindWebhook: toolstore.Webhooks()},
+		Sources: map[toolintegration.Kind]toolstore.Source{
+			toolintegration.KindPack: toolstore.Packs(platforms), toolintegration.KindWebhook: toolstore.Webhooks(),
+			toolintegration.KindMCP: toolstore.ToolServers(toolserver.New(client, commands), a.Log),
+		},
 	}), nil
 }
