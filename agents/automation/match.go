@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/magpie-search/magpie/agents/policy"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/automation"
@@ -128,9 +126,9 @@ func mismatch(settings Settings, e inbox.Received, values any) string {
 	}
 	if m := e.Content.Mail; m != nil {
 		received := func(address string) bool { return listed(t.Addresses, address) }
-		for_ := append(slices.Collect(emailsOf(m.To, m.CC)), m.Recipient)
+		recipients := append(slices.Collect(emailsOf(m.To, m.CC)), m.Recipient)
 		switch {
-		case len(t.Addresses) > 0 && !slices.ContainsFunc(for_, received):
+		case len(t.Addresses) > 0 && !slices.ContainsFunc(recipients, received):
 			return "for another address"
 		case len(t.Senders) > 0 && !listed(t.Senders, m.From.Email):
 			return "the sender is not on its list"
@@ -200,12 +198,3 @@ func (s *Store) valueAt(data map[string]any, path string) string {
 
 // errGone is the error of an automation or agent that was deleted.
 var errGone = errors.New("deleted meanwhile")
-
-// idOf parses an id of a cursor.
-func idOf(text string) uuid.UUID {
-	id, err := uuid.Parse(text)
-	if err != nil {
-		return uuid.Nil
-	}
-	return id
-}
