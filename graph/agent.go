@@ -17,7 +17,7 @@ import (
 func newAgent(in model.CreateAgentInput) catalog.Input {
 	return catalog.Input{
 		Name: in.Name, Description: in.Description, SystemPrompt: in.SystemPrompt, Tools: in.Tools, Collections: in.Collections,
-		All: in.AllCollections, StartMessage: in.StartMessage, Model: in.Model,
+		All: in.AllCollections, StartMessage: in.StartMessage, Model: in.Model, ToolPolicy: in.ToolPolicy,
 	}
 }
 
@@ -25,7 +25,7 @@ func agentChange(in model.UpdateAgentInput) catalog.Change {
 	return catalog.Change{
 		Name: field(in.Name), SystemPrompt: field(in.SystemPrompt), All: field(in.AllCollections),
 		Description: nullableField(in.Description), StartMessage: nullableField(in.StartMessage), Model: nullableField(in.Model),
-		Tools: nullableField(in.Tools), Collections: nullableField(in.Collections),
+		Tools: nullableField(in.Tools), Collections: nullableField(in.Collections), ToolPolicy: nullableField(in.ToolPolicy),
 	}
 }
 

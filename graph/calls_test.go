@@ -83,6 +83,7 @@ func calls() map[string]maker {
 	maps.Copy(all, inboundCalls())
 	maps.Copy(all, automationCalls())
 	maps.Copy(all, toolCalls())
+	maps.Copy(all, approvalCalls())
 	return all
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/magpie-search/magpie/agents/memory"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/agentmemory"
+	"github.com/magpie-search/magpie/ent/approval"
 	"github.com/magpie-search/magpie/ent/automation"
 	"github.com/magpie-search/magpie/ent/automationrun"
 	"github.com/magpie-search/magpie/ent/connector"
@@ -51,6 +52,12 @@ func setComplexity(c *generated.ComplexityRoot) {
 		return rows(child, after, first, before, last, order)
 	}
 	c.Query.InboundEvents = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.InboundEventOrder, _ *uuid.UUID, _ []inboundevent.Status) int {
+		return rows(child, after, first, before, last, order)
+	}
+	c.Query.Approvals = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.ApprovalOrder, _ []approval.Status, _ *bool, _ *uuid.UUID) int {
+		return rows(child, after, first, before, last, order)
+	}
+	c.Query.ToolGrants = func(child int, _ uuid.UUID, after cursor, first *int, before cursor, last *int, order []*ent.ToolGrantOrder) int {
 		return rows(child, after, first, before, last, order)
 	}
 	c.Query.Automations = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.AutomationOrder, _ *automation.Kind, _ *bool) int {

@@ -38,6 +38,8 @@ func (r *Resolver) AgentMemory() generated.AgentMemoryResolver { return &agentMe
 
 func (r *Resolver) AgentRun() generated.AgentRunResolver { return &agentRunResolver{r} }
 
+func (r *Resolver) Approval() generated.ApprovalResolver { return &approvalResolver{r} }
+
 func (r *Resolver) AuditEntry() generated.AuditEntryResolver { return &auditEntryResolver{r} }
 
 func (r *Resolver) AutomationRun() generated.AutomationRunResolver { return &automationRunResolver{r} }
@@ -71,6 +73,7 @@ type (
 	agentResolver              struct{ *Resolver }
 	agentMemoryResolver        struct{ *Resolver }
 	agentRunResolver           struct{ *Resolver }
+	approvalResolver           struct{ *Resolver }
 	auditEntryResolver         struct{ *Resolver }
 	automationRunResolver      struct{ *Resolver }
 	collectionResolver         struct{ *Resolver }

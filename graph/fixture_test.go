@@ -170,6 +170,8 @@ func newFixture(t *testing.T) *fixture {
 	})
 	automations := automation.NewStore(automation.Options{Ent: db.Ent, Box: box, Index: documents, Deliveries: []string{automation.Document}, Log: log})
 	events := analytics.New(db.Pool, analytics.StoreOptions{})
+	approvals := approval.New(approval.Options{Ent: db.Ent, Poll: 20 * time.Millisecond, Log: log})
+	t.Cleanup(approvals.Close)
 	h := &fixture{db: db, box: box, queue: q, files: files, models: embedders, sources: connector.Options{
 		Ent: db.Ent, Kinds: kinds, Vault: credential.NewVault(box), Grants: grants, Jobs: jobs, Files: files, Inbox: inbox,
 		GroupsMaxAge: principal.MaxAge, Now: time.Now, Log: log,
@@ -186,7 +188,7 @@ func newFixture(t *testing.T) *fixture {
 		Connectors: sources, Kinds: kinds, Grants: grants, Inbox: inbox, Events: received, Automations: automations, Integrations: integrations, Jobs: jobs, Index: documents, Search: engine, Chat: talk, Answers: answers,
 		Conversations: conversation.New(conversation.Options{Ent: db.Ent, Analytics: events, Log: log}),
 		Agents:        agents, Templates: template.NewStore(db.Ent, agents),
-		Memories: memory.NewStore(db.Ent, embedders, memory.Options{Analyzer: analyzer}), Runs: runs,
+		Memories: memory.NewStore(db.Ent, embedders, memory.Options{Analyzer: analyzer}), Runs: runs, Approvals: approvals,
 		Quality: traffic.New(traffic.Options{Pool: db.Pool, Search: engine, Analytics: events, MinScore: 0.5, Now: time.Now}),
 		News:    news, Principals: principals, Quota: queries, Analytics: events, Log: log, MinScore: 0.5, Now: time.Now,
 	}
@@ -224,6 +226,7 @@ type tenant struct {
 	integration, inbound     uuid.UUID // an inbound integration and an event of it
 	automation, automated    uuid.UUID // an automation and a run of it
 	tools, tool              uuid.UUID // an integration with tools and a tool of it
+	approval, allowed        uuid.UUID // a pending approval and a grant for an agent
 	email                    string
 }
 
@@ -292,6 +295,7 @@ func (h *fixture) tenant(t *testing.T, name string) *tenant {
 	n.automated = aRun(t, h, n)
 	n.tools = aToolIntegration(t, h, n)
 	n.tool = aTool(t, h, n)
+	n.approval, n.allowed = anApproval(t, h, n), aToolGrant(t, h, n, uuid.Nil)
 	must(h.db.Ent.PlanItem.Create().SetConnectorID(n.connector).SetJobID(plan.ID).SetSourceID("guide.md").SetPath("guide.md of " + name).SetAction("UNCHANGED").Exec(ctx))
 	return n
 }

@@ -147,13 +147,14 @@ func withoutDocuments() map[string]string {
 		"Subscription.chatResume": own, "Subscription.agentRun": own, "Query.auditLog": admin, "Query.whyVisible": admin, "Query.queryAnalytics": "shows what was asked",
 		"Query.searchQuality": "shows what was asked",
 		"Query.syncJob":       job, "Query.syncJobs": job, "Subscription.syncProgress": job, "Subscription.connectorSync": job, "Query.sourceFiles": "are uploads, which are for everybody",
+		"Query.approval": own, "Query.approvals": own, "Subscription.approvalChanged": own,
 		"Query.agentMemory": own, "Query.agentMemories": own, "Query.searchAgentMemories": own,
 		"Subscription.documentStatus": "has a test of its own, since it does not end",
 		"Mutation.deleteDocument":     "has a test of its own, since it ends what there is to see",
 		"Mutation.retryItems":         "has a test of its own, since it can be done once",
 	}
-	for _, name := range strings.Fields(`agent agentTemplate agentTemplates agentTools agents apiKey apiKeys automation automationRun automationRuns automationTemplates automations chatModels connectorKinds inboundEvents inboundIntegration inboundIntegrations inboundProviders invitation invitationOfToken
-		invitations me member members mySessions myWorkspaces oauthGrants oauthProviders signInMethods signUpAllowed toolIntegration toolIntegrations toolProviders usage`) {
+	for _, name := range strings.Fields(`agent agentTemplate agentTemplates agentTools agents apiKey apiKeys approvalSettings automation automationRun automationRuns automationTemplates automations chatModels connectorKinds inboundEvents inboundIntegration inboundIntegrations inboundProviders invitation invitationOfToken
+		invitations me member members mySessions myWorkspaces oauthGrants oauthProviders signInMethods signUpAllowed toolGrants toolIntegration toolIntegrations toolProviders usage`) {
 		out["Query."+name] = no
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/magpie-search/magpie/agents/approval"
 	"github.com/magpie-search/magpie/agents/automation"
 	"github.com/magpie-search/magpie/agents/catalog"
 	"github.com/magpie-search/magpie/agents/integration/store"
@@ -65,6 +66,7 @@ type Resolver struct {
 	Templates     *template.Store
 	Memories      *memory.Store
 	Runs          *run.Runs
+	Approvals     *approval.Store
 	News          *docwatch.Feed   // of documents
 	Principals    *principal.Store // nil: people find only documents that everybody may read
 	Quota         *quota.Quota

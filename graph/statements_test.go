@@ -38,6 +38,8 @@ func lists(n *tenant) map[string]trial {
 		"Query.automations":                  {"{ automations {" + page + "edges { node { name kind trigger nextRunAt } } } }", nil, ""},
 		"Query.automationRuns":               {"{ automationRuns {" + page + "edges { node { title status output deliveries { kind status } } } } }", nil, ""},
 		"Query.toolIntegrations":             {"{ toolIntegrations {" + page + "edges { node { name slug status tools { name risk } connections { status } } } } }", nil, ""},
+		"Query.approvals":                    {"{ approvals {" + page + "edges { node { title arguments status mayDecide approverRole approverIds } } } }", nil, ""},
+		"Query.toolGrants":                   {"query($i: ID!) { toolGrants(agentId: $i) {" + page + "edges { node { tool scope } } } }", id(n.agent), ""},
 		"Query.inboundEvents":                {"{ inboundEvents {" + page + "edges { node { summary type status automationIds } } } }", nil, ""},
 		"Query.syncJobs":                     {"query($i: ID!) { syncJobs(connectorId: $i) {" + page + "edges { node { status startedAt duration pages bytesFetched progress { indexed } stats { added } } } } }", id(n.connector), ""},
 		"Query.syncItems":                    {"query($i: ID!) { syncItems(connectorId: $i) {" + page + "edges { node { path status reason } } } }", id(n.connector), ""},
@@ -125,6 +127,8 @@ func (h *fixture) rowsOf(t *testing.T, n *tenant, number int) {
 	anAutomation(t, h, n)
 	aRun(t, h, n)
 	aToolIntegration(t, h, n)
+	anApproval(t, h, n)
+	aToolGrant(t, h, n, uuid.Nil)
 	talk := must[*ent.Conversation](t)(h.db.Ent.Conversation.Create().SetTitle(name).Save(owner))
 	for _, id := range []uuid.UUID{talk.ID, n.talk} {
 		must[*ent.Message](t)(h.db.Ent.Message.Create().SetConversationID(id).SetRole("USER").SetContent(name).Save(owner))

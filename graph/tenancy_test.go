@@ -28,6 +28,7 @@ func trials(ada *tenant) map[string]trial {
 	maps.Copy(all, inboundTrials(ada))
 	maps.Copy(all, automationTrials(ada))
 	maps.Copy(all, toolTrials(ada))
+	maps.Copy(all, approvalTrials(ada))
 	return all
 }
 
@@ -205,7 +206,7 @@ func TestAnotherWorkspaceGetsNothing(t *testing.T) {
 			t.Errorf("%s: the code is %q, not %q: %s", name, got.code(), try.code, got.body)
 		}
 		for _, secret := range []string{"ada", ada.collection.String(), ada.connector.String(), ada.job.String(), ada.key.String(), ada.talk.String(), ada.grant.String(), ada.integration.String(), ada.automation.String(), ada.automated.String(), ada.inbound.String(), ada.tools.String(), ada.tool.String(), ada.viewer.Workspace.String(),
-			ada.agent.String(), ada.template.String(), ada.memory.String(), ada.run.String()} {
+			ada.agent.String(), ada.template.String(), ada.memory.String(), ada.run.String(), ada.approval.String(), ada.allowed.String()} {
 			body := got.body
 			if secret == "ada" {
 				body = anyID.ReplaceAllString(body, "") // whose digits may say so by chance

@@ -14,7 +14,7 @@ const (
 func agentRows() map[string]any {
 	agent := object{
 		"id": agentID, "name": "Guide", "description": nil, "systemPrompt": "You help.", "tools": []any{"search_documents", "calculate"},
-		"collections": []any{collectionID}, "allCollections": false, "startMessage": "Hello!", "model": nil, "createdAt": early, "updatedAt": late,
+		"collections": []any{collectionID}, "allCollections": false, "startMessage": "Hello!", "model": nil, "toolPolicy": object{"risks": object{"delete": "deny"}}, "createdAt": early, "updatedAt": late,
 	}
 	template := object{
 		"id": templateID, "name": "Research assistant", "description": "Looks into a question.", "category": "research", "systemPrompt": "You research.",
@@ -58,6 +58,7 @@ func agentExamples() map[string][]example {
 			{target: agent, body: `{"name":"Other","tools":["calculate"]}`},
 			{target: agent, body: `{"description":null,"tools":null,"collections":null,"startMessage":null,"model":null,"name":null,"systemPrompt":null}`},
 			{target: agent, body: `{"allCollections":true}`},
+			{target: agent, body: `{"toolPolicy":{"risks":{"delete":"deny"}}}`},
 			{target: agent},
 			{target: agent, body: `{"systemPrompt":""}`},
 			{target: agents + "/" + missingID, body: `{"name":"Other"}`},

@@ -449,5 +449,6 @@ func rows() map[string]any {
 	maps.Copy(all, inboundRows(kind))
 	maps.Copy(all, automationRows())
 	maps.Copy(all, toolRows(kind))
+	maps.Copy(all, approvalRows())
 	return all
 }

@@ -19,10 +19,10 @@ func agentRoutes() []*route {
 	return []*route{
 		{Route: Route{http.MethodGet, agents, "ListAgents", dashboard, false, 200}, pages: "data"},
 		{Route: Route{http.MethodPost, agents, "CreateAgent", dashboard, false, 201},
-			from: body, fields: agentFields(true, false), input: true},
+			from: body, fields: append(agentFields(true, false), field{name: "toolPolicy", variable: "input.toolPolicy", kind: freeObject}), input: true},
 		{Route: Route{http.MethodGet, agents + "/{id}", "GetAgent", dashboard, false, 200}},
 		{Route: Route{http.MethodPut, agents + "/{id}", "UpdateAgent", dashboard, false, 200},
-			from: body, fields: agentFields(false, true), input: true},
+			from: body, fields: append(agentFields(false, true), field{name: "toolPolicy", variable: "input.toolPolicy", kind: freeObject, nullable: true}), input: true},
 		{Route: Route{http.MethodDelete, agents + "/{id}", "DeleteAgent", dashboard, false, 204}},
 
 		{Route: Route{http.MethodGet, "/api/v1/agent-templates", "ListAgentTemplates", dashboard, false, 200},

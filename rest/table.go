@@ -163,6 +163,7 @@ func newTable() []*route {
 	table = append(table, inboundRoutes()...)
 	table = append(table, automationRoutes()...)
 	table = append(table, toolRoutes()...)
+	table = append(table, approvalRoutes()...)
 	for _, r := range table {
 		r.segments = parsePattern(r.Pattern)
 		if r.answer == "" {
@@ -310,6 +311,10 @@ func noun(before string) string {
 		return "Automation"
 	case "automation-runs":
 		return "Automation run"
+	case "approvals":
+		return "Approval"
+	case "tool-grants":
+		return "Grant"
 	case "callback":
 		return "Provider"
 	default:

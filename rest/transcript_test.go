@@ -328,6 +328,7 @@ func TestEveryRouteHasItsTranscript(t *testing.T) {
 	maps.Copy(told, inboundExamples())
 	maps.Copy(told, automationExamples())
 	maps.Copy(told, toolExamples())
+	maps.Copy(told, approvalExamples())
 	written := map[string]bool{}
 	for _, route := range rest.Routes() {
 		name := route.Method + " " + route.Pattern

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/agentrun"
 	"github.com/magpie-search/magpie/ent/approval"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/store/lookup"
@@ -38,6 +39,26 @@ func (s *Store) Query(ctx context.Context, f Filter) *ent.ApprovalQuery {
 		q.Where(approval.RunID(f.Run))
 	}
 	return q
+}
+
+// List is [Store.Query], but the run of a filter must be the viewer's own or one with
+// approvals that the viewer may see. Otherwise it is not found.
+func (s *Store) List(ctx context.Context, f Filter) (*ent.ApprovalQuery, error) {
+	q := s.Query(ctx, f)
+	if f.Run == uuid.Nil {
+		return q, nil
+	}
+	seen, err := s.client(ctx).AgentRun.Query().Where(agentrun.ID(f.Run)).Exist(ctx)
+	if err == nil && !seen {
+		seen, err = s.Query(ctx, Filter{Run: f.Run}).Exist(ctx)
+	}
+	if err != nil {
+		return nil, apierr.Wrap("look for a run", err)
+	}
+	if !seen {
+		return nil, apierr.NotFound("Run")
+	}
+	return q, nil
 }
 
 // Get returns an approval that the viewer may see.

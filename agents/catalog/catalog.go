@@ -33,6 +33,8 @@ type Input struct {
 	All          *bool
 	StartMessage *string
 	Model        *string
+	// ToolPolicy is a policy.Set.
+	ToolPolicy map[string]any
 }
 
 // Change holds the changes to an agent. A nil value clears an optional setting.
@@ -42,6 +44,7 @@ type Change struct {
 	Tools                            patch.Field[[]string]
 	Collections                      patch.Field[[]uuid.UUID] // nil means all
 	All                              patch.Field[bool]
+	ToolPolicy                       patch.Field[map[string]any] // nil means the empty policy
 }
 
 // Integrations have further tools; store.Store implements it.
@@ -92,11 +95,11 @@ func (c *Catalog) Get(ctx context.Context, id uuid.UUID) (*ent.Agent, error) {
 // Create makes an agent in the viewer's workspace. A collection that the viewer
 // cannot see is not found.
 func (c *Catalog) Create(ctx context.Context, in Input) (*ent.Agent, error) {
-	p := settings{name: in.Name, prompt: in.SystemPrompt, description: in.Description, startMessage: in.StartMessage, model: in.Model, tools: in.Tools, all: true}
+	p := settings{name: in.Name, prompt: in.SystemPrompt, description: in.Description, startMessage: in.StartMessage, model: in.Model, tools: in.Tools, toolPolicy: in.ToolPolicy, all: true}
 	if err := p.setCollections(patch.Field[[]uuid.UUID]{Given: in.Collections != nil, Value: in.Collections}, patch.SetIfNotNil(in.All)); err != nil {
 		return nil, err
 	}
-	for _, check := range []func() error{p.checkName, p.checkDescription, p.checkPrompt, p.checkTools, p.checkStartMessage,
+	for _, check := range []func() error{p.checkName, p.checkDescription, p.checkPrompt, p.checkTools, p.checkStartMessage, p.checkToolPolicy,
 		func() error { return c.checkIntegrations(ctx, p.tools) }, func() error { return c.checkModel(&p) }, func() error { return c.checkCollections(ctx, &p) }} {
 		if err := check(); err != nil {
 			return nil, err
@@ -105,7 +108,7 @@ func (c *Catalog) Create(ctx context.Context, in Input) (*ent.Agent, error) {
 	row, err := transaction.Client(ctx, c.ent).Agent.Create().
 		SetName(p.name).SetNillableDescription(p.description).SetSystemPrompt(p.prompt).SetTools(nonNil(p.tools)).
 		SetCollections(nonNil(p.collections)).SetAllCollections(p.all).
-		SetNillableStartMessage(p.startMessage).SetNillableModel(p.model).Save(ctx)
+		SetNillableStartMessage(p.startMessage).SetNillableModel(p.model).SetToolPolicy(p.policyText).Save(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("store the agent: %w", err)
 	}
@@ -141,6 +144,7 @@ func (c *Catalog) applyChange(ctx context.Context, client *ent.Client, row *ent.
 	p := settings{
 		name: change.Name.Value, prompt: change.SystemPrompt.Value, description: change.Description.Value, startMessage: change.StartMessage.Value,
 		model: change.Model.Value, tools: change.Tools.Value, collections: row.Collections, all: row.AllCollections,
+		toolPolicy: change.ToolPolicy.Value,
 	}
 	if err := p.setCollections(change.Collections, change.All); err != nil {
 		return nil, err
@@ -157,6 +161,7 @@ func (c *Catalog) applyChange(ctx context.Context, client *ent.Client, row *ent.
 		{change.Tools.Given, p.checkTools, func() { update.SetTools(nonNil(p.tools)) }},
 		{change.StartMessage.Given, p.checkStartMessage, func() { patch.SetOrClear(p.startMessage, update.SetStartMessage, update.ClearStartMessage) }},
 		{change.Model.Given, func() error { return c.checkModel(&p) }, func() { patch.SetOrClear(p.model, update.SetModel, update.ClearModel) }},
+		{change.ToolPolicy.Given, p.checkToolPolicy, func() { update.SetToolPolicy(p.policyText) }},
 		{change.Collections.Given, func() error { return c.checkCollections(ctx, &p) }, func() {}},
 		{change.Collections.Given || change.All.Given, func() error { return nil }, func() {
 			update.SetCollections(nonNil(p.collections)).SetAllCollections(p.all)

@@ -1,10 +1,12 @@
 package catalog
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/google/uuid"
 
+	"github.com/magpie-search/magpie/agents/policy"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/apierr/check"
 	"github.com/magpie-search/magpie/internal/patch"
@@ -18,6 +20,8 @@ type settings struct {
 	tools                            []string
 	collections                      []uuid.UUID
 	all                              bool
+	toolPolicy                       map[string]any
+	policyText                       json.RawMessage // of toolPolicy, once it is checked
 }
 
 func (s *settings) checkName() (err error) {
@@ -31,6 +35,11 @@ func (s *settings) checkDescription() (err error) {
 }
 
 func (s *settings) checkPrompt() error { return check.Text("systemPrompt", s.prompt, MaxPrompt) }
+
+func (s *settings) checkToolPolicy() (err error) {
+	s.policyText, err = policy.SetText("toolPolicy", s.toolPolicy)
+	return err
+}
 
 func (s *settings) checkTools() error { return CheckTools(s.tools) }
 

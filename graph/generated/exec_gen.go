@@ -61,6 +61,7 @@ type ResolverRoot interface {
 	Agent() AgentResolver
 	AgentMemory() AgentMemoryResolver
 	AgentRun() AgentRunResolver
+	Approval() ApprovalResolver
 	AuditEntry() AuditEntryResolver
 	AutomationRun() AutomationRunResolver
 	Collection() CollectionResolver
@@ -133,6 +134,7 @@ type ComplexityRoot struct {
 		StartMessage     func(childComplexity int) int
 		SystemPrompt     func(childComplexity int) int
 		ToolIntegrations func(childComplexity int) int
+		ToolPolicy       func(childComplexity int) int
 		Tools            func(childComplexity int) int
 		UpdatedAt        func(childComplexity int) int
 	}
@@ -325,6 +327,7 @@ type ComplexityRoot struct {
 		AgentID         func(childComplexity int) int
 		Answer          func(childComplexity int) int
 		ApproverIds     func(childComplexity int) int
+		ApproverRole    func(childComplexity int) int
 		Arguments       func(childComplexity int) int
 		ArgumentsHash   func(childComplexity int) int
 		CallID          func(childComplexity int) int
@@ -338,6 +341,7 @@ type ComplexityRoot struct {
 		ID              func(childComplexity int) int
 		IntegrationID   func(childComplexity int) int
 		Kind            func(childComplexity int) int
+		MayDecide       func(childComplexity int) int
 		NotifiedAt      func(childComplexity int) int
 		Options         func(childComplexity int) int
 		Preview         func(childComplexity int) int
@@ -364,6 +368,17 @@ type ComplexityRoot struct {
 	ApprovalEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	ApprovalEvent struct {
+		Approval func(childComplexity int) int
+		Cursor   func(childComplexity int) int
+	}
+
+	ApprovalSettings struct {
+		SlackChannel       func(childComplexity int) int
+		SlackIntegrationID func(childComplexity int) int
+		ToolPolicy         func(childComplexity int) int
 	}
 
 	AuditChange struct {
@@ -1147,6 +1162,7 @@ type ComplexityRoot struct {
 		CreatePasswordReset       func(childComplexity int, memberID uuid.UUID) int
 		CreateToolIntegration     func(childComplexity int, input model.CreateToolIntegrationInput) int
 		CreateWorkspace           func(childComplexity int, input model.WorkspaceInput) int
+		DecideApproval            func(childComplexity int, input model.DecideApprovalInput) int
 		DeleteAgent               func(childComplexity int, id uuid.UUID) int
 		DeleteAgentMemory         func(childComplexity int, id uuid.UUID, agentID *uuid.UUID) int
 		DeleteAgentTemplate       func(childComplexity int, id uuid.UUID) int
@@ -1191,6 +1207,7 @@ type ComplexityRoot struct {
 		RevokeAPIKey              func(childComplexity int, id uuid.UUID) int
 		RevokeInvitation          func(childComplexity int, id uuid.UUID) int
 		RevokeOAuthGrant          func(childComplexity int, id uuid.UUID) int
+		RevokeToolGrant           func(childComplexity int, id uuid.UUID) int
 		RotateAPIKey              func(childComplexity int, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) int
 		RotateInboundSecret       func(childComplexity int, id uuid.UUID, secret *string) int
 		RunAutomation             func(childComplexity int, id uuid.UUID, payload map[string]any) int
@@ -1213,6 +1230,7 @@ type ComplexityRoot struct {
 		UpdateAgent               func(childComplexity int, id uuid.UUID, input model.UpdateAgentInput) int
 		UpdateAgentMemory         func(childComplexity int, id uuid.UUID, agentID *uuid.UUID, input model.UpdateAgentMemoryInput) int
 		UpdateAgentTemplate       func(childComplexity int, id uuid.UUID, input model.UpdateAgentTemplateInput) int
+		UpdateApprovalSettings    func(childComplexity int, input model.ApprovalSettingsInput) int
 		UpdateAutomation          func(childComplexity int, id uuid.UUID, input model.UpdateAutomationInput) int
 		UpdateCollection          func(childComplexity int, id uuid.UUID, input model.UpdateCollectionInput) int
 		UpdateConnector           func(childComplexity int, id uuid.UUID, input model.UpdateConnectorInput) int
@@ -1353,6 +1371,9 @@ type ComplexityRoot struct {
 		AgentTemplates       func(childComplexity int, category *string, after *entgql.Cursor[uuid.UUID], first *int) int
 		AgentTools           func(childComplexity int) int
 		Agents               func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentOrder) int
+		Approval             func(childComplexity int, id uuid.UUID) int
+		ApprovalSettings     func(childComplexity int) int
+		Approvals            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ApprovalOrder, status []approval.Status, mine *bool, run *uuid.UUID) int
 		AuditLog             func(childComplexity int, filter *model.AuditFilter, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int) int
 		Automation           func(childComplexity int, id uuid.UUID) int
 		AutomationRun        func(childComplexity int, id uuid.UUID) int
@@ -1403,6 +1424,7 @@ type ComplexityRoot struct {
 		SyncJob              func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
 		SyncJobs             func(childComplexity int, connectorID uuid.UUID, status []syncjob.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
 		SyncPlan             func(childComplexity int, jobID uuid.UUID, connectorID *uuid.UUID) int
+		ToolGrants           func(childComplexity int, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ToolGrantOrder) int
 		ToolIntegration      func(childComplexity int, id uuid.UUID) int
 		ToolIntegrations     func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ToolIntegrationOrder, kind *toolintegration.Kind, provider *string) int
 		ToolProviders        func(childComplexity int) int
@@ -1640,13 +1662,14 @@ type ComplexityRoot struct {
 	}
 
 	Subscription struct {
-		AgentRun       func(childComplexity int, runID uuid.UUID, after *int) int
-		Chat           func(childComplexity int, input model.ChatInput) int
-		ChatResume     func(childComplexity int, answerID uuid.UUID, after int) int
-		ConnectorSync  func(childComplexity int, connectorID uuid.UUID, after *uuid.UUID) int
-		DocumentStatus func(childComplexity int, collectionID *uuid.UUID, connectorID *uuid.UUID, documentID *uuid.UUID, after *string) int
-		RunAgent       func(childComplexity int, input model.RunAgentInput) int
-		SyncProgress   func(childComplexity int, jobID uuid.UUID) int
+		AgentRun        func(childComplexity int, runID uuid.UUID, after *int) int
+		ApprovalChanged func(childComplexity int, id *uuid.UUID, mine *bool, after *string) int
+		Chat            func(childComplexity int, input model.ChatInput) int
+		ChatResume      func(childComplexity int, answerID uuid.UUID, after int) int
+		ConnectorSync   func(childComplexity int, connectorID uuid.UUID, after *uuid.UUID) int
+		DocumentStatus  func(childComplexity int, collectionID *uuid.UUID, connectorID *uuid.UUID, documentID *uuid.UUID, after *string) int
+		RunAgent        func(childComplexity int, input model.RunAgentInput) int
+		SyncProgress    func(childComplexity int, jobID uuid.UUID) int
 	}
 
 	SyncHistory struct {
@@ -1949,6 +1972,7 @@ type APIKeyResolver interface {
 type AgentResolver interface {
 	Collections(ctx context.Context, obj *ent.Agent) ([]uuid.UUID, error)
 
+	ToolPolicy(ctx context.Context, obj *ent.Agent) (map[string]any, error)
 	ToolIntegrations(ctx context.Context, obj *ent.Agent) ([]*ent.ToolIntegration, error)
 }
 type AgentMemoryResolver interface {
@@ -1956,6 +1980,9 @@ type AgentMemoryResolver interface {
 }
 type AgentRunResolver interface {
 	Events(ctx context.Context, obj *ent.AgentRun, after *int, limit *int) ([]*model.AgentRunEvent, error)
+}
+type ApprovalResolver interface {
+	MayDecide(ctx context.Context, obj *ent.Approval) (bool, error)
 }
 type AuditEntryResolver interface {
 	Changes(ctx context.Context, obj *ent.AuditEntry) ([]*audit.Change, error)
@@ -2027,6 +2054,9 @@ type MutationResolver interface {
 	UpdateAPIKey(ctx context.Context, id uuid.UUID, input model.UpdateAPIKeyInput) (*ent.APIKey, error)
 	RotateAPIKey(ctx context.Context, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) (*model.CreatedAPIKey, error)
 	RevokeAPIKey(ctx context.Context, id uuid.UUID) (*ent.APIKey, error)
+	DecideApproval(ctx context.Context, input model.DecideApprovalInput) (*ent.Approval, error)
+	RevokeToolGrant(ctx context.Context, id uuid.UUID) (*ent.ToolGrant, error)
+	UpdateApprovalSettings(ctx context.Context, input model.ApprovalSettingsInput) (*model.ApprovalSettings, error)
 	CreateAutomation(ctx context.Context, input model.CreateAutomationInput) (*ent.Automation, error)
 	UpdateAutomation(ctx context.Context, id uuid.UUID, input model.UpdateAutomationInput) (*ent.Automation, error)
 	DeleteAutomation(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
@@ -2119,6 +2149,10 @@ type QueryResolver interface {
 	QueryAnalytics(ctx context.Context, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) (*analytics.Report, error)
 	APIKeys(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) (*ent.APIKeyConnection, error)
 	APIKey(ctx context.Context, id uuid.UUID) (*ent.APIKey, error)
+	Approvals(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ApprovalOrder, status []approval.Status, mine *bool, run *uuid.UUID) (*ent.ApprovalConnection, error)
+	Approval(ctx context.Context, id uuid.UUID) (*ent.Approval, error)
+	ToolGrants(ctx context.Context, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ToolGrantOrder) (*ent.ToolGrantConnection, error)
+	ApprovalSettings(ctx context.Context) (*model.ApprovalSettings, error)
 	AuditLog(ctx context.Context, filter *model.AuditFilter, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int) (*ent.AuditEntryConnection, error)
 	Automations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AutomationOrder, kind *automation.Kind, enabled *bool) (*ent.AutomationConnection, error)
 	Automation(ctx context.Context, id uuid.UUID) (*ent.Automation, error)
@@ -2171,6 +2205,7 @@ type SessionResolver interface {
 	Current(ctx context.Context, obj *ent.Session) (bool, error)
 }
 type SubscriptionResolver interface {
+	ApprovalChanged(ctx context.Context, id *uuid.UUID, mine *bool, after *string) (<-chan *model.ApprovalEvent, error)
 	Chat(ctx context.Context, input model.ChatInput) (<-chan model.ChatEvent, error)
 	ConnectorSync(ctx context.Context, connectorID uuid.UUID, after *uuid.UUID) (<-chan *model.ConnectorSyncEvent, error)
 	DocumentStatus(ctx context.Context, collectionID *uuid.UUID, connectorID *uuid.UUID, documentID *uuid.UUID, after *string) (<-chan *model.DocumentStatusEvent, error)
@@ -2443,6 +2478,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Agent.ToolIntegrations(childComplexity), true
+	case "Agent.toolPolicy":
+		if e.ComplexityRoot.Agent.ToolPolicy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Agent.ToolPolicy(childComplexity), true
 	case "Agent.tools":
 		if e.ComplexityRoot.Agent.Tools == nil {
 			break
@@ -3175,6 +3216,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Approval.ApproverIds(childComplexity), true
+	case "Approval.approverRole":
+		if e.ComplexityRoot.Approval.ApproverRole == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.ApproverRole(childComplexity), true
 	case "Approval.arguments":
 		if e.ComplexityRoot.Approval.Arguments == nil {
 			break
@@ -3253,6 +3300,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Approval.Kind(childComplexity), true
+	case "Approval.mayDecide":
+		if e.ComplexityRoot.Approval.MayDecide == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.MayDecide(childComplexity), true
 	case "Approval.notifiedAt":
 		if e.ComplexityRoot.Approval.NotifiedAt == nil {
 			break
@@ -3375,6 +3428,38 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ApprovalEdge.Node(childComplexity), true
+
+	case "ApprovalEvent.approval":
+		if e.ComplexityRoot.ApprovalEvent.Approval == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalEvent.Approval(childComplexity), true
+	case "ApprovalEvent.cursor":
+		if e.ComplexityRoot.ApprovalEvent.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalEvent.Cursor(childComplexity), true
+
+	case "ApprovalSettings.slackChannel":
+		if e.ComplexityRoot.ApprovalSettings.SlackChannel == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalSettings.SlackChannel(childComplexity), true
+	case "ApprovalSettings.slackIntegrationId":
+		if e.ComplexityRoot.ApprovalSettings.SlackIntegrationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalSettings.SlackIntegrationID(childComplexity), true
+	case "ApprovalSettings.toolPolicy":
+		if e.ComplexityRoot.ApprovalSettings.ToolPolicy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApprovalSettings.ToolPolicy(childComplexity), true
 
 	case "AuditChange.field":
 		if e.ComplexityRoot.AuditChange.Field == nil {
@@ -6749,6 +6834,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateWorkspace(childComplexity, args["input"].(model.WorkspaceInput)), true
+	case "Mutation.decideApproval":
+		if e.ComplexityRoot.Mutation.DecideApproval == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_decideApproval_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DecideApproval(childComplexity, args["input"].(model.DecideApprovalInput)), true
 	case "Mutation.deleteAgent":
 		if e.ComplexityRoot.Mutation.DeleteAgent == nil {
 			break
@@ -7228,6 +7324,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RevokeOAuthGrant(childComplexity, args["id"].(uuid.UUID)), true
+	case "Mutation.revokeToolGrant":
+		if e.ComplexityRoot.Mutation.RevokeToolGrant == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_revokeToolGrant_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RevokeToolGrant(childComplexity, args["id"].(uuid.UUID)), true
 	case "Mutation.rotateAPIKey":
 		if e.ComplexityRoot.Mutation.RotateAPIKey == nil {
 			break
@@ -7460,6 +7567,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateAgentTemplate(childComplexity, args["id"].(uuid.UUID), args["input"].(model.UpdateAgentTemplateInput)), true
+	case "Mutation.updateApprovalSettings":
+		if e.ComplexityRoot.Mutation.UpdateApprovalSettings == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateApprovalSettings_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateApprovalSettings(childComplexity, args["input"].(model.ApprovalSettingsInput)), true
 	case "Mutation.updateAutomation":
 		if e.ComplexityRoot.Mutation.UpdateAutomation == nil {
 			break
@@ -8096,6 +8214,34 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Agents(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.AgentOrder)), true
+	case "Query.approval":
+		if e.ComplexityRoot.Query.Approval == nil {
+			break
+		}
+
+		args, err := ec.field_Query_approval_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Approval(childComplexity, args["id"].(uuid.UUID)), true
+	case "Query.approvalSettings":
+		if e.ComplexityRoot.Query.ApprovalSettings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.ApprovalSettings(childComplexity), true
+	case "Query.approvals":
+		if e.ComplexityRoot.Query.Approvals == nil {
+			break
+		}
+
+		args, err := ec.field_Query_approvals_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Approvals(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.ApprovalOrder), args["status"].([]approval.Status), args["mine"].(*bool), args["run"].(*uuid.UUID)), true
 	case "Query.auditLog":
 		if e.ComplexityRoot.Query.AuditLog == nil {
 			break
@@ -8597,6 +8743,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.SyncPlan(childComplexity, args["jobId"].(uuid.UUID), args["connectorId"].(*uuid.UUID)), true
+	case "Query.toolGrants":
+		if e.ComplexityRoot.Query.ToolGrants == nil {
+			break
+		}
+
+		args, err := ec.field_Query_toolGrants_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.ToolGrants(childComplexity, args["agentId"].(uuid.UUID), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.ToolGrantOrder)), true
 	case "Query.toolIntegration":
 		if e.ComplexityRoot.Query.ToolIntegration == nil {
 			break
@@ -9674,6 +9831,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Subscription.AgentRun(childComplexity, args["runId"].(uuid.UUID), args["after"].(*int)), true
+	case "Subscription.approvalChanged":
+		if e.ComplexityRoot.Subscription.ApprovalChanged == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_approvalChanged_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.ApprovalChanged(childComplexity, args["id"].(*uuid.UUID), args["mine"].(*bool), args["after"].(*string)), true
 	case "Subscription.chat":
 		if e.ComplexityRoot.Subscription.Chat == nil {
 			break
@@ -10967,6 +11135,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputAgentOrder,
 		ec.unmarshalInputAgentRunOrder,
 		ec.unmarshalInputApprovalOrder,
+		ec.unmarshalInputApprovalSettingsInput,
 		ec.unmarshalInputAuditEntryOrder,
 		ec.unmarshalInputAuditFilter,
 		ec.unmarshalInputAutomationOrder,
@@ -10986,6 +11155,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCreateConnectorInput,
 		ec.unmarshalInputCreateInboundIntegrationInput,
 		ec.unmarshalInputCreateToolIntegrationInput,
+		ec.unmarshalInputDecideApprovalInput,
 		ec.unmarshalInputDocSyncInput,
 		ec.unmarshalInputDocumentOrder,
 		ec.unmarshalInputEventInput,
@@ -11717,6 +11887,144 @@ type CreatedAPIKey {
   publishableKey: String!
   secretKey: String!
   apiKey: APIKey!
+}
+`, BuiltIn: false},
+	{Name: "../schema/approval.graphql", Input: `extend type Query {
+  """
+  What agents ask people: of the caller's own runs, and of those that the caller is named for. The newest come first
+  unless orderBy says otherwise.
+  """
+  approvals(
+    after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [ApprovalOrder!]
+    status: [ApprovalStatus!]
+    "Only those of the caller's own runs."
+    mine: Boolean
+    "Only those of one run."
+    run: ID
+  ): ApprovalConnection! @surface(on: [DASHBOARD, INTERNAL])
+  "One approval."
+  approval(id: ID!): Approval! @surface(on: [DASHBOARD, INTERNAL])
+  "What an agent may do without asking, as far as it concerns the caller or everybody."
+  toolGrants(
+    agentId: ID!
+    after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [ToolGrantOrder!]
+  ): ToolGrantConnection! @surface(on: [DASHBOARD, INTERNAL])
+  "The workspace's settings about the calls of agents."
+  approvalSettings: ApprovalSettings! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+}
+
+extend type Mutation {
+  """
+  Decides about an approval, once. Whoever decides later gets a conflict that names who has decided and when. The run
+  continues when none of its approvals is pending.
+  """
+  decideApproval(input: DecideApprovalInput!): Approval! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Ends a grant: later calls ask again. Grants for all runs of an agent need the role editor."
+  revokeToolGrant(id: ID!): ToolGrant! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "Changes the given settings."
+  updateApprovalSettings(input: ApprovalSettingsInput!): ApprovalSettings!
+    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+}
+
+extend type Subscription {
+  """
+  Approvals whenever they change: first the pending ones, then every change. It does not end, unless id names one
+  approval; then it ends with its decision.
+  """
+  approvalChanged(
+    id: ID
+    "Only those of the caller's own runs."
+    mine: Boolean
+    "The cursor of the last received event, after a reconnect. Changes of the half minute before it may come again."
+    after: String
+  ): ApprovalEvent! @surface(on: [DASHBOARD, INTERNAL])
+}
+
+type ApprovalEvent {
+  "The value of after to continue from here."
+  cursor: String!
+  approval: Approval!
+}
+
+extend type Approval {
+  "Members with this role or more may decide."
+  approverRole: Role
+  "Whether the caller may decide about it while it is pending."
+  mayDecide: Boolean!
+}
+
+enum ApprovalAction {
+  "The call is made as it is or, with arguments, with these."
+  APPROVE
+  "The call is made with other arguments."
+  EDIT
+  "The call is not made; a question is not answered."
+  REJECT
+  "A question is answered."
+  ANSWER
+}
+
+"For how long consent holds."
+enum ApprovalMemory {
+  ONCE
+  "For calls of the tool in the same run."
+  RUN
+  "For calls of the tool in the same conversation; only its own person."
+  CONVERSATION
+  "For all calls of the tool by the agent; editors only."
+  AGENT
+}
+
+input DecideApprovalInput {
+  id: ID!
+  action: ApprovalAction!
+  "At most 4,000 characters; the agent reads it."
+  comment: String
+  "The arguments instead of those asked for."
+  arguments: Map
+  "At most 10,000 characters."
+  answer: String
+  remember: ApprovalMemory = ONCE
+  "The name of the tool, to approve a deletion."
+  confirm: String
+  "The argumentsHash that was shown. Another one is a conflict."
+  argumentsHash: String
+}
+
+type ApprovalSettings {
+  """
+  Which calls ask or are denied, on top of all other policies: risks (read, write, send, delete), tools ("jira.create_issue",
+  "jira.*") and rules about arguments, each with ask or deny.
+  """
+  toolPolicy: Map!
+  "The inbound integration of the kind slack that posts approvals which others than the person of the run may decide."
+  slackIntegrationId: ID
+  "The channel where it posts them."
+  slackChannel: String
+}
+
+"Omitted settings keep their values."
+input ApprovalSettingsInput {
+  "Null for none."
+  toolPolicy: Map @goField(omittable: true)
+  "Null, together with slackChannel, for no channel."
+  slackIntegrationId: ID @goField(omittable: true)
+  slackChannel: String @goField(omittable: true)
+}
+
+extend type Agent {
+  "Which calls of this agent ask or are denied, on top of all other policies; as toolPolicy of ApprovalSettings."
+  toolPolicy: Map!
+}
+
+extend input CreateAgentInput {
+  "Which calls of this agent ask or are denied, on top of all other policies."
+  toolPolicy: Map
+}
+
+extend input UpdateAgentInput {
+  "Null for none."
+  toolPolicy: Map @goField(omittable: true)
 }
 `, BuiltIn: false},
 	{Name: "../schema/audit.graphql", Input: `extend type Query {
@@ -16791,6 +17099,8 @@ func (ec *executionContext) childFields_Agent(ctx context.Context, field graphql
 		return ec.fieldContext_Agent_startMessage(ctx, field)
 	case "model":
 		return ec.fieldContext_Agent_model(ctx, field)
+	case "toolPolicy":
+		return ec.fieldContext_Agent_toolPolicy(ctx, field)
 	case "toolIntegrations":
 		return ec.fieldContext_Agent_toolIntegrations(ctx, field)
 	}
@@ -17095,8 +17405,24 @@ func (ec *executionContext) childFields_Approval(ctx context.Context, field grap
 		return ec.fieldContext_Approval_slackError(ctx, field)
 	case "notifiedAt":
 		return ec.fieldContext_Approval_notifiedAt(ctx, field)
+	case "approverRole":
+		return ec.fieldContext_Approval_approverRole(ctx, field)
+	case "mayDecide":
+		return ec.fieldContext_Approval_mayDecide(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Approval", field.Name)
+}
+
+func (ec *executionContext) childFields_ApprovalConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ApprovalConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ApprovalConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_ApprovalConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ApprovalConnection", field.Name)
 }
 
 func (ec *executionContext) childFields_ApprovalEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -17107,6 +17433,28 @@ func (ec *executionContext) childFields_ApprovalEdge(ctx context.Context, field 
 		return ec.fieldContext_ApprovalEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ApprovalEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ApprovalEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ApprovalEvent_cursor(ctx, field)
+	case "approval":
+		return ec.fieldContext_ApprovalEvent_approval(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ApprovalEvent", field.Name)
+}
+
+func (ec *executionContext) childFields_ApprovalSettings(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "toolPolicy":
+		return ec.fieldContext_ApprovalSettings_toolPolicy(ctx, field)
+	case "slackIntegrationId":
+		return ec.fieldContext_ApprovalSettings_slackIntegrationId(ctx, field)
+	case "slackChannel":
+		return ec.fieldContext_ApprovalSettings_slackChannel(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ApprovalSettings", field.Name)
 }
 
 func (ec *executionContext) childFields_AuditChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -19617,6 +19965,18 @@ func (ec *executionContext) childFields_ToolGrant(ctx context.Context, field gra
 	return nil, fmt.Errorf("no field named %q was found under type ToolGrant", field.Name)
 }
 
+func (ec *executionContext) childFields_ToolGrantConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ToolGrantConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ToolGrantConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_ToolGrantConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ToolGrantConnection", field.Name)
+}
+
 func (ec *executionContext) childFields_ToolGrantEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "node":
@@ -20715,6 +21075,20 @@ func (ec *executionContext) field_Mutation_createWorkspace_args(ctx context.Cont
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_decideApproval_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.DecideApprovalInput, error) {
+			return ec.unmarshalNDecideApprovalInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDecideApprovalInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_deleteAgentMemory_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -21413,6 +21787,20 @@ func (ec *executionContext) field_Mutation_revokeOAuthGrant_args(ctx context.Con
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_revokeToolGrant_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_rotateAPIKey_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -21818,6 +22206,20 @@ func (ec *executionContext) field_Mutation_updateAgent_args(ctx context.Context,
 		return nil, err
 	}
 	args["input"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateApprovalSettings_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.ApprovalSettingsInput, error) {
+			return ec.unmarshalNApprovalSettingsInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐApprovalSettingsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
 	return args, nil
 }
 
@@ -22326,6 +22728,90 @@ func (ec *executionContext) field_Query_apiKeys_args(ctx context.Context, rawArg
 		return nil, err
 	}
 	args["orderBy"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_approval_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_approvals_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]*ent.ApprovalOrder, error) {
+			return ec.unmarshalOApprovalOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐApprovalOrderᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "status",
+		func(ctx context.Context, v any) ([]approval.Status, error) {
+			return ec.unmarshalOApprovalStatus2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐStatusᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["status"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "mine",
+		func(ctx context.Context, v any) (*bool, error) {
+			return ec.unmarshalOBoolean2ᚖbool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["mine"] = arg6
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "run",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["run"] = arg7
 	return args, nil
 }
 
@@ -23841,6 +24327,60 @@ func (ec *executionContext) field_Query_syncPlan_args(ctx context.Context, rawAr
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_toolGrants_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "agentId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["agentId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]*ent.ToolGrantOrder, error) {
+			return ec.unmarshalOToolGrantOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolGrantOrderᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg5
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_toolIntegration_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -23958,6 +24498,36 @@ func (ec *executionContext) field_Subscription_agentRun_args(ctx context.Context
 		return nil, err
 	}
 	args["after"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_approvalChanged_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "mine",
+		func(ctx context.Context, v any) (*bool, error) {
+			return ec.unmarshalOBoolean2ᚖbool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["mine"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
 	return args, nil
 }
 
@@ -25129,6 +25699,29 @@ func (ec *executionContext) _Agent_model(ctx context.Context, field graphql.Coll
 }
 func (ec *executionContext) fieldContext_Agent_model(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Agent", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Agent_toolPolicy(ctx context.Context, field graphql.CollectedField, obj *ent.Agent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Agent_toolPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Agent().ToolPolicy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v map[string]any) graphql.Marshaler {
+			return ec.marshalNMap2map(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Agent_toolPolicy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Agent", field, true, true, errors.New("field of type Map does not have child fields"))
 }
 
 func (ec *executionContext) _Agent_toolIntegrations(ctx context.Context, field graphql.CollectedField, obj *ent.Agent) (ret graphql.Marshaler) {
@@ -28617,6 +29210,52 @@ func (ec *executionContext) fieldContext_Approval_notifiedAt(_ context.Context, 
 	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
+func (ec *executionContext) _Approval_approverRole(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_approverRole(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ApproverRole, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *approval.ApproverRole) graphql.Marshaler {
+			return ec.marshalORole2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐApproverRole(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_approverRole(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type Role does not have child fields"))
+}
+
+func (ec *executionContext) _Approval_mayDecide(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Approval_mayDecide(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Approval().MayDecide(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Approval_mayDecide(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Approval", field, true, true, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _ApprovalConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.ApprovalConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -28757,6 +29396,130 @@ func (ec *executionContext) _ApprovalEdge_cursor(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_ApprovalEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ApprovalEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _ApprovalEvent_cursor(ctx context.Context, field graphql.CollectedField, obj *model.ApprovalEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ApprovalEvent_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ApprovalEvent_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ApprovalEvent", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ApprovalEvent_approval(ctx context.Context, field graphql.CollectedField, obj *model.ApprovalEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ApprovalEvent_approval(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Approval, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Approval) graphql.Marshaler {
+			return ec.marshalNApproval2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐApproval(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ApprovalEvent_approval(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ApprovalEvent",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Approval(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ApprovalSettings_toolPolicy(ctx context.Context, field graphql.CollectedField, obj *model.ApprovalSettings) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ApprovalSettings_toolPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ToolPolicy, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v map[string]any) graphql.Marshaler {
+			return ec.marshalNMap2map(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ApprovalSettings_toolPolicy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ApprovalSettings", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _ApprovalSettings_slackIntegrationId(ctx context.Context, field graphql.CollectedField, obj *model.ApprovalSettings) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ApprovalSettings_slackIntegrationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SlackIntegrationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ApprovalSettings_slackIntegrationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ApprovalSettings", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ApprovalSettings_slackChannel(ctx context.Context, field graphql.CollectedField, obj *model.ApprovalSettings) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ApprovalSettings_slackChannel(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SlackChannel, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ApprovalSettings_slackChannel(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ApprovalSettings", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _AuditChange_field(ctx context.Context, field graphql.CollectedField, obj *audit.Change) (ret graphql.Marshaler) {
@@ -43032,6 +43795,243 @@ func (ec *executionContext) fieldContext_Mutation_revokeAPIKey(ctx context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_decideApproval(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_decideApproval(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DecideApproval(ctx, fc.Args["input"].(model.DecideApprovalInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.Approval
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.Approval
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.Approval
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *ent.Approval
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.Approval
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Approval) graphql.Marshaler {
+			return ec.marshalNApproval2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐApproval(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_decideApproval(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Approval(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_decideApproval_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_revokeToolGrant(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_revokeToolGrant(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RevokeToolGrant(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.ToolGrant
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.ToolGrant
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.ToolGrant
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *ent.ToolGrant
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.ToolGrant
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.ToolGrant) graphql.Marshaler {
+			return ec.marshalNToolGrant2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolGrant(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_revokeToolGrant(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolGrant(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_revokeToolGrant_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateApprovalSettings(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateApprovalSettings(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateApprovalSettings(ctx, fc.Args["input"].(model.ApprovalSettingsInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.ApprovalSettings
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.ApprovalSettings
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.ApprovalSettings
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *model.ApprovalSettings
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.ApprovalSettings
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ApprovalSettings) graphql.Marshaler {
+			return ec.marshalNApprovalSettings2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐApprovalSettings(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateApprovalSettings(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ApprovalSettings(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateApprovalSettings_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_createAutomation(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -51544,6 +52544,274 @@ func (ec *executionContext) fieldContext_Query_apiKey(ctx context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_approvals(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_approvals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Approvals(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.ApprovalOrder), fc.Args["status"].([]approval.Status), fc.Args["mine"].(*bool), fc.Args["run"].(*uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.ApprovalConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.ApprovalConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.ApprovalConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.ApprovalConnection) graphql.Marshaler {
+			return ec.marshalNApprovalConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐApprovalConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_approvals(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ApprovalConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_approvals_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_approval(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_approval(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Approval(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.Approval
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.Approval
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.Approval
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Approval) graphql.Marshaler {
+			return ec.marshalNApproval2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐApproval(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_approval(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Approval(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_approval_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_toolGrants(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_toolGrants(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().ToolGrants(ctx, fc.Args["agentId"].(uuid.UUID), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.ToolGrantOrder))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.ToolGrantConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.ToolGrantConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.ToolGrantConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.ToolGrantConnection) graphql.Marshaler {
+			return ec.marshalNToolGrantConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolGrantConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_toolGrants(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolGrantConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_toolGrants_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_approvalSettings(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_approvalSettings(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().ApprovalSettings(ctx)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.ApprovalSettings
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.ApprovalSettings
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.ApprovalSettings
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *model.ApprovalSettings
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.ApprovalSettings
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ApprovalSettings) graphql.Marshaler {
+			return ec.marshalNApprovalSettings2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐApprovalSettings(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_approvalSettings(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ApprovalSettings(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_auditLog(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -58899,6 +60167,73 @@ func (ec *executionContext) fieldContext_StreamError_message(_ context.Context, 
 	return graphql.NewScalarFieldContext("StreamError", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _Subscription_approvalChanged(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_approvalChanged(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().ApprovalChanged(ctx, fc.Args["id"].(*uuid.UUID), fc.Args["mine"].(*bool), fc.Args["after"].(*string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.ApprovalEvent
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.ApprovalEvent
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.ApprovalEvent
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ApprovalEvent) graphql.Marshaler {
+			return ec.marshalNApprovalEvent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐApprovalEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_approvalChanged(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ApprovalEvent(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_approvalChanged_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Subscription_chat(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
 	return graphql.ResolveFieldStream(
 		ctx,
@@ -65466,6 +66801,50 @@ func (ec *executionContext) unmarshalInputApprovalOrder(ctx context.Context, obj
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputApprovalSettingsInput(ctx context.Context, obj any) (model.ApprovalSettingsInput, error) {
+	var it model.ApprovalSettingsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"toolPolicy", "slackIntegrationId", "slackChannel"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "toolPolicy":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("toolPolicy"))
+			data, err := ec.unmarshalOMap2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ToolPolicy = graphql.OmittableOf(data)
+		case "slackIntegrationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("slackIntegrationId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SlackIntegrationID = graphql.OmittableOf(data)
+		case "slackChannel":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("slackChannel"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SlackChannel = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputAuditEntryOrder(ctx context.Context, obj any) (ent.AuditEntryOrder, error) {
 	var it ent.AuditEntryOrder
 	if obj == nil {
@@ -66062,7 +67441,7 @@ func (ec *executionContext) unmarshalInputCreateAgentInput(ctx context.Context, 
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"name", "description", "systemPrompt", "tools", "collections", "allCollections", "startMessage", "model"}
+	fieldsInOrder := [...]string{"name", "description", "systemPrompt", "tools", "collections", "allCollections", "startMessage", "model", "toolPolicy"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -66125,6 +67504,13 @@ func (ec *executionContext) unmarshalInputCreateAgentInput(ctx context.Context, 
 				return it, err
 			}
 			it.Model = data
+		case "toolPolicy":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("toolPolicy"))
+			data, err := ec.unmarshalOMap2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ToolPolicy = data
 		}
 	}
 	return it, nil
@@ -66629,6 +68015,89 @@ func (ec *executionContext) unmarshalInputCreateToolIntegrationInput(ctx context
 				return it, err
 			}
 			it.Credentials = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputDecideApprovalInput(ctx context.Context, obj any) (model.DecideApprovalInput, error) {
+	var it model.DecideApprovalInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["remember"]; !present {
+		asMap["remember"] = "ONCE"
+	}
+
+	fieldsInOrder := [...]string{"id", "action", "comment", "arguments", "answer", "remember", "confirm", "argumentsHash"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "id":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("id"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ID = data
+		case "action":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("action"))
+			data, err := ec.unmarshalNApprovalAction2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐApprovalAction(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Action = data
+		case "comment":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("comment"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Comment = data
+		case "arguments":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("arguments"))
+			data, err := ec.unmarshalOMap2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Arguments = data
+		case "answer":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("answer"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Answer = data
+		case "remember":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("remember"))
+			data, err := ec.unmarshalOApprovalMemory2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐApprovalMemory(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Remember = data
+		case "confirm":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("confirm"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Confirm = data
+		case "argumentsHash":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("argumentsHash"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ArgumentsHash = data
 		}
 	}
 	return it, nil
@@ -68615,7 +70084,7 @@ func (ec *executionContext) unmarshalInputUpdateAgentInput(ctx context.Context, 
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"name", "description", "systemPrompt", "tools", "collections", "allCollections", "startMessage", "model"}
+	fieldsInOrder := [...]string{"name", "description", "systemPrompt", "tools", "collections", "allCollections", "startMessage", "model", "toolPolicy"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -68678,6 +70147,13 @@ func (ec *executionContext) unmarshalInputUpdateAgentInput(ctx context.Context, 
 				return it, err
 			}
 			it.Model = graphql.OmittableOf(data)
+		case "toolPolicy":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("toolPolicy"))
+			data, err := ec.unmarshalOMap2map(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ToolPolicy = graphql.OmittableOf(data)
 		}
 	}
 	return it, nil
@@ -70067,6 +71543,44 @@ func (ec *executionContext) _Agent(ctx context.Context, sel ast.SelectionSet, ob
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "toolPolicy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Agent_toolPolicy(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "toolIntegrations":
 			field := field
 
@@ -71625,158 +73139,201 @@ func (ec *executionContext) _Approval(ctx context.Context, sel ast.SelectionSet,
 		case "id":
 			out.Values[i] = ec._Approval_id(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "createdAt":
 			out.Values[i] = ec._Approval_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "updatedAt":
 			out.Values[i] = ec._Approval_updatedAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "runID":
 			out.Values[i] = ec._Approval_runID(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "agentID":
 			out.Values[i] = ec._Approval_agentID(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "callID":
 			out.Values[i] = ec._Approval_callID(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "tool":
 			out.Values[i] = ec._Approval_tool(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "toolTitle":
 			out.Values[i] = ec._Approval_toolTitle(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "integrationID":
 			out.Values[i] = ec._Approval_integrationID(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "kind":
 			out.Values[i] = ec._Approval_kind(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "risk":
 			out.Values[i] = ec._Approval_risk(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "title":
 			out.Values[i] = ec._Approval_title(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "preview":
 			out.Values[i] = ec._Approval_preview(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "reason":
 			out.Values[i] = ec._Approval_reason(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "arguments":
 			out.Values[i] = ec._Approval_arguments(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "argumentsHash":
 			out.Values[i] = ec._Approval_argumentsHash(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "options":
 			out.Values[i] = ec._Approval_options(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "status":
 			out.Values[i] = ec._Approval_status(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "comment":
 			out.Values[i] = ec._Approval_comment(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "editedArguments":
 			out.Values[i] = ec._Approval_editedArguments(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "answer":
 			out.Values[i] = ec._Approval_answer(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "requestedAt":
 			out.Values[i] = ec._Approval_requestedAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "expiresAt":
 			out.Values[i] = ec._Approval_expiresAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "decidedAt":
 			out.Values[i] = ec._Approval_decidedAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "decidedBy":
 			out.Values[i] = ec._Approval_decidedBy(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "decidedVia":
 			out.Values[i] = ec._Approval_decidedVia(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "approverIds":
 			out.Values[i] = ec._Approval_approverIds(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "selfApproval":
 			out.Values[i] = ec._Approval_selfApproval(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "slackChannel":
 			out.Values[i] = ec._Approval_slackChannel(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "slackError":
 			out.Values[i] = ec._Approval_slackError(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "notifiedAt":
 			out.Values[i] = ec._Approval_notifiedAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "approverRole":
+			out.Values[i] = ec._Approval_approverRole(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "mayDecide":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Approval_mayDecide(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -71866,6 +73423,97 @@ func (ec *executionContext) _ApprovalEdge(ctx context.Context, sel ast.Selection
 		case "cursor":
 			out.Values[i] = ec._ApprovalEdge_cursor(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var approvalEventImplementors = []string{"ApprovalEvent"}
+
+func (ec *executionContext) _ApprovalEvent(ctx context.Context, sel ast.SelectionSet, obj *model.ApprovalEvent) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, approvalEventImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ApprovalEvent")
+		case "cursor":
+			out.Values[i] = ec._ApprovalEvent_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "approval":
+			out.Values[i] = ec._ApprovalEvent_approval(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var approvalSettingsImplementors = []string{"ApprovalSettings"}
+
+func (ec *executionContext) _ApprovalSettings(ctx context.Context, sel ast.SelectionSet, obj *model.ApprovalSettings) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, approvalSettingsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ApprovalSettings")
+		case "toolPolicy":
+			out.Values[i] = ec._ApprovalSettings_toolPolicy(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "slackIntegrationId":
+			out.Values[i] = ec._ApprovalSettings_slackIntegrationId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "slackChannel":
+			out.Values[i] = ec._ApprovalSettings_slackChannel(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -78673,6 +80321,27 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "decideApproval":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_decideApproval(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "revokeToolGrant":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_revokeToolGrant(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updateApprovalSettings":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateApprovalSettings(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "createAutomation":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createAutomation(ctx, field)
@@ -80503,6 +82172,94 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_apiKey(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "approvals":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_approvals(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "approval":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_approval(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "toolGrants":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_toolGrants(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "approvalSettings":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_approvalSettings(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -83336,6 +85093,8 @@ func (ec *executionContext) _Subscription(ctx context.Context, sel ast.Selection
 	}
 
 	switch fields[0].Name {
+	case "approvalChanged":
+		return ec._Subscription_approvalChanged(ctx, fields[0])
 	case "chat":
 		return ec._Subscription_chat(ctx, fields[0])
 	case "connectorSync":
@@ -86514,6 +88273,46 @@ func (ec *executionContext) marshalNAny2ᚕinterfaceᚄ(ctx context.Context, sel
 	return ret
 }
 
+func (ec *executionContext) marshalNApproval2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐApproval(ctx context.Context, sel ast.SelectionSet, v *ent.Approval) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Approval(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNApprovalAction2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐApprovalAction(ctx context.Context, v any) (model.ApprovalAction, error) {
+	var res model.ApprovalAction
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNApprovalAction2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐApprovalAction(ctx context.Context, sel ast.SelectionSet, v model.ApprovalAction) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNApprovalConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐApprovalConnection(ctx context.Context, sel ast.SelectionSet, v *ent.ApprovalConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ApprovalConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNApprovalEvent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐApprovalEvent(ctx context.Context, sel ast.SelectionSet, v *model.ApprovalEvent) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ApprovalEvent(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNApprovalKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐKind(ctx context.Context, v any) (approval.Kind, error) {
 	var res approval.Kind
 	err := res.UnmarshalGQL(v)
@@ -86522,6 +88321,11 @@ func (ec *executionContext) unmarshalNApprovalKind2githubᚗcomᚋmagpieᚑsearc
 
 func (ec *executionContext) marshalNApprovalKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐKind(ctx context.Context, sel ast.SelectionSet, v approval.Kind) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) unmarshalNApprovalOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐApprovalOrder(ctx context.Context, v any) (*ent.ApprovalOrder, error) {
+	res, err := ec.unmarshalInputApprovalOrder(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNApprovalOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐApprovalOrderField(ctx context.Context, v any) (*ent.ApprovalOrderField, error) {
@@ -86548,6 +88352,21 @@ func (ec *executionContext) unmarshalNApprovalRisk2githubᚗcomᚋmagpieᚑsearc
 
 func (ec *executionContext) marshalNApprovalRisk2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐRisk(ctx context.Context, sel ast.SelectionSet, v approval.Risk) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) marshalNApprovalSettings2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐApprovalSettings(ctx context.Context, sel ast.SelectionSet, v *model.ApprovalSettings) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ApprovalSettings(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNApprovalSettingsInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐApprovalSettingsInput(ctx context.Context, v any) (model.ApprovalSettingsInput, error) {
+	res, err := ec.unmarshalInputApprovalSettingsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNApprovalStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐStatus(ctx context.Context, v any) (approval.Status, error) {
@@ -87238,6 +89057,11 @@ func (ec *executionContext) unmarshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCur
 
 func (ec *executionContext) marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCursor(ctx context.Context, sel ast.SelectionSet, v entgql.Cursor[uuid.UUID]) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) unmarshalNDecideApprovalInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDecideApprovalInput(ctx context.Context, v any) (model.DecideApprovalInput, error) {
+	res, err := ec.unmarshalInputDecideApprovalInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNDismissedDeletion2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDismissedDeletion(ctx context.Context, sel ast.SelectionSet, v *model.DismissedDeletion) graphql.Marshaler {
@@ -89271,6 +91095,31 @@ func (ec *executionContext) marshalNToolDescription2ᚖgithubᚗcomᚋmagpieᚑs
 	return ec._ToolDescription(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNToolGrant2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolGrant(ctx context.Context, sel ast.SelectionSet, v *ent.ToolGrant) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ToolGrant(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNToolGrantConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolGrantConnection(ctx context.Context, sel ast.SelectionSet, v *ent.ToolGrantConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ToolGrantConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNToolGrantOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolGrantOrder(ctx context.Context, v any) (*ent.ToolGrantOrder, error) {
+	res, err := ec.unmarshalInputToolGrantOrder(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNToolGrantOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolGrantOrderField(ctx context.Context, v any) (*ent.ToolGrantOrderField, error) {
 	var res = new(ent.ToolGrantOrderField)
 	err := res.UnmarshalGQL(v)
@@ -90070,6 +91919,75 @@ func (ec *executionContext) marshalOApprovalEdge2ᚖgithubᚗcomᚋmagpieᚑsear
 		return graphql.Null
 	}
 	return ec._ApprovalEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOApprovalMemory2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐApprovalMemory(ctx context.Context, v any) (*model.ApprovalMemory, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.ApprovalMemory)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOApprovalMemory2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐApprovalMemory(ctx context.Context, sel ast.SelectionSet, v *model.ApprovalMemory) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalOApprovalOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐApprovalOrderᚄ(ctx context.Context, v any) ([]*ent.ApprovalOrder, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*ent.ApprovalOrder, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNApprovalOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐApprovalOrder(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalOApprovalStatus2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐStatusᚄ(ctx context.Context, v any) ([]approval.Status, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]approval.Status, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNApprovalStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐStatus(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOApprovalStatus2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐStatusᚄ(ctx context.Context, sel ast.SelectionSet, v []approval.Status) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNApprovalStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐStatus(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalOAuditEntry2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐAuditEntry(ctx context.Context, sel ast.SelectionSet, v *ent.AuditEntry) graphql.Marshaler {
@@ -91403,6 +93321,22 @@ func (ec *executionContext) marshalORating2ᚖgithubᚗcomᚋmagpieᚑsearchᚋm
 	return v
 }
 
+func (ec *executionContext) unmarshalORole2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐApproverRole(ctx context.Context, v any) (*approval.ApproverRole, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(approval.ApproverRole)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalORole2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐApproverRole(ctx context.Context, sel ast.SelectionSet, v *approval.ApproverRole) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
 func (ec *executionContext) unmarshalORole2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx context.Context, v any) (*model.Role, error) {
 	if v == nil {
 		return nil, nil
@@ -91878,6 +93812,23 @@ func (ec *executionContext) marshalOToolGrantEdge2ᚖgithubᚗcomᚋmagpieᚑsea
 		return graphql.Null
 	}
 	return ec._ToolGrantEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOToolGrantOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolGrantOrderᚄ(ctx context.Context, v any) ([]*ent.ToolGrantOrder, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*ent.ToolGrantOrder, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNToolGrantOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolGrantOrder(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
 }
 
 func (ec *executionContext) marshalOToolIntegration2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolIntegration(ctx context.Context, sel ast.SelectionSet, v *ent.ToolIntegration) graphql.Marshaler {

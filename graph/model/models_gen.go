@@ -173,6 +173,31 @@ type AgentUsage struct {
 	CompletionTokens int `json:"completionTokens"`
 }
 
+type ApprovalEvent struct {
+	// The value of after to continue from here.
+	Cursor   string        `json:"cursor"`
+	Approval *ent.Approval `json:"approval"`
+}
+
+type ApprovalSettings struct {
+	// Which calls ask or are denied, on top of all other policies: risks (read, write, send, delete), tools ("jira.create_issue",
+	// "jira.*") and rules about arguments, each with ask or deny.
+	ToolPolicy map[string]any `json:"toolPolicy"`
+	// The inbound integration of the kind slack that posts approvals which others than the person of the run may decide.
+	SlackIntegrationID *uuid.UUID `json:"slackIntegrationId,omitempty"`
+	// The channel where it posts them.
+	SlackChannel *string `json:"slackChannel,omitempty"`
+}
+
+// Omitted settings keep their values.
+type ApprovalSettingsInput struct {
+	// Null for none.
+	ToolPolicy graphql.Omittable[map[string]any] `json:"toolPolicy,omitempty"`
+	// Null, together with slackChannel, for no channel.
+	SlackIntegrationID graphql.Omittable[*uuid.UUID] `json:"slackIntegrationId,omitempty"`
+	SlackChannel       graphql.Omittable[*string]    `json:"slackChannel,omitempty"`
+}
+
 // All given conditions must hold.
 type AuditFilter struct {
 	// Id of a person or a key, or the email address or name at that time.
@@ -460,6 +485,8 @@ type CreateAgentInput struct {
 	StartMessage *string `json:"startMessage,omitempty"`
 	// One of the configured chat models; the default one when omitted.
 	Model *string `json:"model,omitempty"`
+	// Which calls of this agent ask or are denied, on top of all other policies.
+	ToolPolicy map[string]any `json:"toolPolicy,omitempty"`
 }
 
 type CreateAgentMemoryInput struct {
@@ -574,6 +601,22 @@ type CreatedPasswordReset struct {
 	// The page of the dashboard to send to the person.
 	URL       string    `json:"url"`
 	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+type DecideApprovalInput struct {
+	ID     uuid.UUID      `json:"id"`
+	Action ApprovalAction `json:"action"`
+	// At most 4,000 characters; the agent reads it.
+	Comment *string `json:"comment,omitempty"`
+	// The arguments instead of those asked for.
+	Arguments map[string]any `json:"arguments,omitempty"`
+	// At most 10,000 characters.
+	Answer   *string         `json:"answer,omitempty"`
+	Remember *ApprovalMemory `json:"remember,omitempty"`
+	// The name of the tool, to approve a deletion.
+	Confirm *string `json:"confirm,omitempty"`
+	// The argumentsHash that was shown. Another one is a conflict.
+	ArgumentsHash *string `json:"argumentsHash,omitempty"`
 }
 
 type DeletionGuard struct {
@@ -1591,6 +1634,8 @@ type UpdateAgentInput struct {
 	StartMessage graphql.Omittable[*string] `json:"startMessage,omitempty"`
 	// Null: the default chat model.
 	Model graphql.Omittable[*string] `json:"model,omitempty"`
+	// Null for none.
+	ToolPolicy graphql.Omittable[map[string]any] `json:"toolPolicy,omitempty"`
 }
 
 // Omitted fields keep their values. The person of a memory cannot be changed.
@@ -1778,6 +1823,132 @@ func (e *APIKeyStatus) UnmarshalJSON(b []byte) error {
 }
 
 func (e APIKeyStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+type ApprovalAction string
+
+const (
+	// The call is made as it is or, with arguments, with these.
+	ApprovalActionApprove ApprovalAction = "APPROVE"
+	// The call is made with other arguments.
+	ApprovalActionEdit ApprovalAction = "EDIT"
+	// The call is not made; a question is not answered.
+	ApprovalActionReject ApprovalAction = "REJECT"
+	// A question is answered.
+	ApprovalActionAnswer ApprovalAction = "ANSWER"
+)
+
+var AllApprovalAction = []ApprovalAction{
+	ApprovalActionApprove,
+	ApprovalActionEdit,
+	ApprovalActionReject,
+	ApprovalActionAnswer,
+}
+
+func (e ApprovalAction) IsValid() bool {
+	switch e {
+	case ApprovalActionApprove, ApprovalActionEdit, ApprovalActionReject, ApprovalActionAnswer:
+		return true
+	}
+	return false
+}
+
+func (e ApprovalAction) String() string {
+	return string(e)
+}
+
+func (e *ApprovalAction) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ApprovalAction(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ApprovalAction", str)
+	}
+	return nil
+}
+
+func (e ApprovalAction) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ApprovalAction) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ApprovalAction) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// For how long consent holds.
+type ApprovalMemory string
+
+const (
+	ApprovalMemoryOnce ApprovalMemory = "ONCE"
+	// For calls of the tool in the same run.
+	ApprovalMemoryRun ApprovalMemory = "RUN"
+	// For calls of the tool in the same conversation; only its own person.
+	ApprovalMemoryConversation ApprovalMemory = "CONVERSATION"
+	// For all calls of the tool by the agent; editors only.
+	ApprovalMemoryAgent ApprovalMemory = "AGENT"
+)
+
+var AllApprovalMemory = []ApprovalMemory{
+	ApprovalMemoryOnce,
+	ApprovalMemoryRun,
+	ApprovalMemoryConversation,
+	ApprovalMemoryAgent,
+}
+
+func (e ApprovalMemory) IsValid() bool {
+	switch e {
+	case ApprovalMemoryOnce, ApprovalMemoryRun, ApprovalMemoryConversation, ApprovalMemoryAgent:
+		return true
+	}
+	return false
+}
+
+func (e ApprovalMemory) String() string {
+	return string(e)
+}
+
+func (e *ApprovalMemory) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ApprovalMemory(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ApprovalMemory", str)
+	}
+	return nil
+}
+
+func (e ApprovalMemory) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ApprovalMemory) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ApprovalMemory) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -172,6 +172,15 @@ func (f *fixture) signed(body, secret string, at time.Time) *event.Request {
 	return r
 }
 
+// clear lets the outcomes be shown and removes the messages.
+func (f *fixture) clear() {
+	f.t.Helper()
+	f.deliver()
+	f.slack.mu.Lock()
+	defer f.slack.mu.Unlock()
+	clear(f.slack.messages)
+}
+
 func payload(o object) string {
 	text, err := json.Marshal(o)
 	if err != nil {

@@ -111,7 +111,7 @@ func TestFormsEditCommentConfirmAndAnswer(t *testing.T) {
 		t.Errorf("edited: %+v", row)
 	}
 	has(t, "edited again", f.submit("UADA", map[string]string{"arguments": "{}", "comment": ""}), `"comment":"ada has already edited this`)
-	f.slack.messages = map[string]object{}
+	f.clear()
 
 	rejected := f.ask(f.mail())
 	f.deliver()
@@ -124,7 +124,7 @@ func TestFormsEditCommentConfirmAndAnswer(t *testing.T) {
 		t.Errorf("rejected: %+v", row)
 	}
 	has(t, "the outcome", f.slack.shown()[0], "Rejected by ada", "Comment: Too early.")
-	f.slack.messages = map[string]object{}
+	f.clear()
 
 	deletion := f.mail()
 	deletion.Risk, deletion.Tool = policy.Delete, "files.delete"
@@ -138,7 +138,7 @@ func TestFormsEditCommentConfirmAndAnswer(t *testing.T) {
 	if got := f.submit("UADA", map[string]string{"confirm": "files.delete", "comment": ""}); got != "" || f.read(deleted.ID).Status != entapproval.StatusApproved {
 		t.Errorf("confirmed: %s, %s", got, f.read(deleted.ID).Status)
 	}
-	f.slack.messages = map[string]object{}
+	f.clear()
 
 	question := f.mail()
 	question.Kind, question.Risk, question.Options = entapproval.KindQuestion, policy.Question, []string{"Today", "Tomorrow"}
@@ -148,7 +148,7 @@ func TestFormsEditCommentConfirmAndAnswer(t *testing.T) {
 	if row := f.read(asked.ID); row.Status != entapproval.StatusAnswered || *row.Answer != "Tomorrow" {
 		t.Errorf("answered: %+v", row)
 	}
-	f.slack.messages = map[string]object{}
+	f.clear()
 	open.CallID = uuid.NewString()
 	asked = f.ask(open)
 	f.deliver()

@@ -28,6 +28,7 @@ type standIn struct {
 	channels  map[string]bool
 	users     map[string]object
 	messages  map[string]object // by channel and ts
+	posted    int
 	triggers  map[string]bool
 	views     []object
 	responses map[string][]object // by the path of a response address
@@ -141,7 +142,8 @@ func (s *standIn) message(method, channel, ts string, in object, answer func(obj
 		refuse("invalid_blocks")
 		return
 	case method == "chat.postMessage":
-		ts = fmt.Sprintf("1700000000.%06d", len(s.messages)+1)
+		s.posted++
+		ts = fmt.Sprintf("1700000000.%06d", s.posted)
 	case s.messages[channel+ts] == nil:
 		refuse("message_not_found")
 		return

@@ -24,6 +24,7 @@ type belongings struct {
 	integration, event                         string // of inbound integrations
 	automation, automated                      string // and a run of it
 	tools, tool                                string // an integration with tools and a tool of it
+	approval, allowed                          string // a pending approval of the run, and a grant for the agent
 	seat
 	// journey is what is under way at a provider; of those who have begun something there.
 	journey
@@ -105,6 +106,7 @@ func (s *service) furnish(name string) belongings {
 	b.integration, b.event = s.integrate(name)
 	b.automation, b.automated = s.automate(name, b.agent)
 	b.tools, b.tool = s.equip(name)
+	b.approval, b.allowed = s.askApproval(name, b.agent, b.run)
 	b.seat = s.sit("guest-of-" + name + "@example.com")
 	for i, id := range b.ids() {
 		if id == "" {
@@ -199,7 +201,7 @@ func intrusions(ada belongings) map[string]intrusion {
 		"POST /api/v1/auth/logout":                              {"/api/v1/auth/logout", nil, 200},
 	}
 	for _, more := range []map[string]intrusion{
-		peopleIntrusions(ada.seat), signOnIntrusions(ada), runIntrusions(ada), talkIntrusions(ada), keyIntrusions(ada), sourceIntrusions(ada), inboundIntrusions(ada), automationIntrusions(ada), toolIntrusions(ada),
+		peopleIntrusions(ada.seat), signOnIntrusions(ada), runIntrusions(ada), talkIntrusions(ada), keyIntrusions(ada), sourceIntrusions(ada), inboundIntrusions(ada), automationIntrusions(ada), toolIntrusions(ada), approvalIntrusions(ada),
 	} {
 		maps.Copy(all, more)
 	}

@@ -195,6 +195,7 @@ func (a *App) open(ctx context.Context) error {
 		return err
 	}
 	a.Approvals = approval.New(approval.Options{Ent: a.DB.Ent, Now: a.now, Log: a.Log, Resume: func(ctx context.Context, id uuid.UUID) { a.Runs.Resume(ctx, id) }})
+	a.closers = append(a.closers, func() error { a.Approvals.Close(); return nil })
 	a.Runs, err = run.New(ctx, run.Options{
 		Ent: a.DB.Ent, Models: models, Bus: run.NewRedisBus(a.Redis, a.Log), Analyzer: analyzer, Log: a.Log, Now: a.now,
 		Kit: kit, Memories: memories, Queue: a.Queue, Secrets: a.Secrets, Viewers: a.Accounts.Member, Approvals: a.Approvals, Integrations: a.Integrations, Oversight: a.Automations.Oversight,
@@ -241,7 +242,7 @@ func (a *App) open(ctx context.Context) error {
 		Connectors:  sources, Kinds: a.Kinds, Grants: a.Grants, Inbox: a.Inbox, Events: a.Events, Automations: a.Automations, Integrations: a.Integrations, Jobs: a.Jobs, Index: a.Index, Search: a.Search,
 		Chat: a.Chat, Answers: answers,
 		Conversations: conversation.New(conversation.Options{Ent: a.DB.Ent, Analytics: a.analytics, Log: a.Log}),
-		Agents:        agents, Templates: template.NewStore(a.DB.Ent, agents), Memories: memories, Runs: a.Runs,
+		Agents:        agents, Templates: template.NewStore(a.DB.Ent, agents), Memories: memories, Approvals: a.Approvals, Runs: a.Runs,
 		Quality: traffic.New(traffic.Options{Pool: a.DB.Pool, Search: a.Search, Analytics: a.analytics, MinScore: a.Config.DefaultMinScore, Now: a.now}),
 		News:    news, Principals: a.Principals, Quota: a.Quota, Analytics: a.analytics, Queries: a.Queries,
 		Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: a.now,
