@@ -192,7 +192,7 @@ func (s *Store) loopTool(row *ent.ToolIntegration, t *ent.IntegrationTool, v vie
 	}
 	base := PolicyOf(t)
 	out := loop.Tool{
-		Name: wireName(row.Slug, t.Name), Description: row.Name + ": " + safetext.Truncate(accepted.Description, maxShown), Schema: schema,
+		Name: wireName(row.Slug, t.Name), PolicyName: FullName(row.Slug, t.Name), Description: row.Name + ": " + safetext.Truncate(accepted.Description, maxShown), Schema: schema,
 		Timeout: time.Duration(t.Timeout) * time.Second, Risk: accepted.Risk, Idempotent: tool.Idempotent,
 		Policy: func(arguments json.RawMessage) policy.Policy {
 			return policy.Strictest(base, policy.Evaluate(rules, arguments))
