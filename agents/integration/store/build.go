@@ -254,6 +254,14 @@ func (s *Store) call(ctx context.Context, integrationID, toolID uuid.UUID, hash 
 	return result, err
 }
 
+// record writes what a person did with the tools of an integration to the audit log.
+func (s *Store) record(ctx context.Context, row *ent.ToolIntegration, action string, changes ...audit.Change) error {
+	err := audit.Record(ctx, audit.ClientExec(s.client(ctx)), audit.Event{
+		Action: action, TargetKind: "tool_integration", TargetID: row.ID, TargetName: row.Name, Changes: changes,
+	})
+	return apierr.Wrap("record a change of tools", err)
+}
+
 // recordCall writes a call that a person made to the audit log, without its arguments.
 func (s *Store) recordCall(ctx context.Context, row *ent.ToolIntegration, t *ent.IntegrationTool, out Trial) error {
 	err := audit.Record(ctx, audit.ClientExec(s.client(ctx)), audit.Event{

@@ -17,10 +17,12 @@ import (
 	"github.com/magpie-search/magpie/ent/integrationtool"
 	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/audit"
 	"github.com/magpie-search/magpie/internal/patch"
 	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/store/lookup"
 	"github.com/magpie-search/magpie/internal/store/transaction"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // maxToolName is the length of the longest second part of a tool's name, so that its name on
@@ -38,8 +40,17 @@ type Difference struct {
 }
 
 // Refresh reads the tools of an integration again. Tools of platforms that Magpie knows
-// change with its version and need no acceptance.
+// change with its version and need no acceptance. The audit log records it.
 func (s *Store) Refresh(ctx context.Context, id uuid.UUID) (*ent.ToolIntegration, Difference, error) {
+	row, d, err := s.refresh(ctx, id)
+	if err != nil {
+		return nil, Difference{}, err
+	}
+	err = s.record(ctx, row, "tool_integration.refresh", audit.Change{Field: "added", New: len(d.Added)}, audit.Change{Field: "changed", New: len(d.Changed)})
+	return row, d, err
+}
+
+func (s *Store) refresh(ctx context.Context, id uuid.UUID) (*ent.ToolIntegration, Difference, error) {
 	v, err := viewerOf(ctx)
 	if err != nil {
 		return nil, Difference{}, err
@@ -363,12 +374,15 @@ type Trial struct {
 	Preview string // Markdown; empty for tools that only read
 }
 
-// Call calls a tool with the viewer's credentials. A tool that acts is only previewed
+// Call calls a tool with the credentials of the viewer, who is an editor. A tool that acts is only previewed
 // without confirm. A failed call is an outcome, not an error.
 func (s *Store) Call(ctx context.Context, id uuid.UUID, args map[string]any, confirm bool) (Trial, error) {
 	v, err := viewerOf(ctx)
 	if err != nil {
 		return Trial{}, err
+	}
+	if v.Kind == viewer.KindSession && !v.Role.AtLeast(viewer.RoleEditor) {
+		return Trial{}, apierr.New(apierr.Forbidden, "Your role does not allow this; it needs the role editor")
 	}
 	t, err := s.client(ctx).IntegrationTool.Get(ctx, id)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/apierr/check"
+	"github.com/magpie-search/magpie/internal/audit"
 	"github.com/magpie-search/magpie/internal/store/lookup"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 )
@@ -85,8 +86,10 @@ func (s *Store) SaveTool(ctx context.Context, id uuid.UUID, d WebhookTool) (save
 		if err != nil {
 			return err
 		}
-		saved, err = s.save(ctx, client, row, d)
-		return err
+		if saved, err = s.save(ctx, client, row, d); err != nil {
+			return err
+		}
+		return s.record(ctx, row, "tool_integration.save_tool", audit.Change{Field: "tool", New: saved.Name})
 	})
 	if err != nil {
 		return nil, err
@@ -237,7 +240,10 @@ func (s *Store) Import(ctx context.Context, id uuid.UUID, r ImportRequest) (out 
 		if r.Preview {
 			return nil
 		}
-		return apierr.Wrap("store an import", client.ToolIntegration.UpdateOne(row).SetDiscoveredAt(s.opt.Now()).Exec(ctx))
+		if err := client.ToolIntegration.UpdateOne(row).SetDiscoveredAt(s.opt.Now()).Exec(ctx); err != nil {
+			return apierr.Wrap("store an import", err)
+		}
+		return s.record(ctx, row, "tool_integration.import", audit.Change{Field: "tools", New: len(out)})
 	})
 	if err != nil {
 		return nil, nil, err
