@@ -19,7 +19,7 @@ const ProviderName = "slack"
 const (
 	teamOption       = "team_id"
 	detailOption     = "detail"
-	secretCredential = "signing_secret" //nolint:gosec // the name of a field
+	secretCredential = "signing_secret"
 	tokenCredential  = "bot_token"
 
 	detailFull     = "full"

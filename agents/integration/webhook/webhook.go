@@ -38,8 +38,8 @@ const (
 	urlOption    = "url"
 	headerOption = "auth_header"
 	prefixOption = "auth_prefix"
-	secretOption = "auth_secret"    //nolint:gosec // a name, no credential
-	signOption   = "signing_secret" //nolint:gosec // a name, no credential
+	secretOption = "auth_secret"
+	signOption   = "signing_secret"
 )
 
 // AnyHost returns the provider with the settings of integrations of this kind. It has no tools of its own.

@@ -147,7 +147,7 @@ func TestSecretsAndLongAnswersStayOut(t *testing.T) {
 	}
 	for name, answer := range map[string]func(http.ResponseWriter, *http.Request){
 		"forbidden": func(w http.ResponseWriter, r *http.Request) {
-			http.Error(w, `{"message":"no `+r.Header.Get("Authorization")+`"}`, 403)
+			http.Error(w, `{"message":"no `+r.Header.Get("Authorization")+`"}`, http.StatusForbidden)
 		},
 		"broken": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) },
 		"huge":   func(w http.ResponseWriter, _ *http.Request) { _, _ = io.Copy(w, io.LimitReader(endless{}, 3<<20)) },
