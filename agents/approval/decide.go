@@ -21,7 +21,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Action is what a person does with an approval.
+// Action is a person's answer to an approval.
 type Action string
 
 // The actions.
@@ -43,7 +43,7 @@ const (
 	ForAgent        Remember = "agent" // for everybody; editors only
 )
 
-// A Decision is what a person decided.
+// A Decision is an Action with its details.
 type Decision struct {
 	Action  Action
 	Comment string

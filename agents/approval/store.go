@@ -154,7 +154,7 @@ func find(rows []*ent.Approval, call string, kind approval.Kind) *ent.Approval {
 func (r *Request) kind() approval.Kind { return cmp.Or(r.Kind, approval.KindConsent) }
 
 // draft returns the row of a request.
-func (s *Store) draft(client *ent.Client, run *ent.AgentRun, r *Request, fallback *Channel) (*ent.ApprovalCreate, error) {
+func (s *Store) draft(client *ent.Client, run *ent.AgentRun, r *Request, fallback Channel) (*ent.ApprovalCreate, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (s *Store) draft(client *ent.Client, run *ent.AgentRun, r *Request, fallbac
 	}
 	channel := r.Channel
 	if channel == nil && (r.Role != "" || len(r.Approvers) > 0) {
-		channel = fallback
+		channel = &fallback
 	}
 	if channel != nil && channel.Integration != uuid.Nil && channel.Name != "" {
 		create.SetSlackIntegrationID(channel.Integration).SetSlackChannel(channel.Name).SetSlackDueAt(now)
@@ -235,16 +235,17 @@ func riskOf(r policy.Risk, kind approval.Kind) approval.Risk {
 	}
 }
 
-// workspaceChannel returns the channel of approvals that name none, or nil.
-func workspaceChannel(ctx context.Context, client *ent.Client, id uuid.UUID) (*Channel, error) {
+// workspaceChannel returns the channel of approvals that name none; the zero Channel if
+// the workspace has none.
+func workspaceChannel(ctx context.Context, client *ent.Client, id uuid.UUID) (Channel, error) {
 	row, err := client.Workspace.Get(ctx, id)
 	if err != nil {
-		return nil, fmt.Errorf("read the workspace: %w", err)
+		return Channel{}, fmt.Errorf("read the workspace: %w", err)
 	}
 	if row.ApprovalIntegrationID == nil || row.ApprovalChannel == nil {
-		return nil, nil //nolint:nilnil // no channel is no error
+		return Channel{}, nil
 	}
-	return &Channel{Integration: *row.ApprovalIntegrationID, Name: *row.ApprovalChannel}, nil
+	return Channel{Integration: *row.ApprovalIntegrationID, Name: *row.ApprovalChannel}, nil
 }
 
 // system returns the context of Magpie itself in a workspace. Changes in it are

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// maxTries is how often a delivery that had no effect is tried.
+	// maxTries bounds the tries of a delivery that had no effect.
 	maxTries = 5
 	// maxDelivered is the maximum length of a delivered text in bytes.
 	maxDelivered = 100_000

@@ -40,7 +40,7 @@ type Question struct {
 	Approvers []uuid.UUID
 }
 
-// Decision is what became of a question.
+// Decision is the outcome of a question.
 type Decision struct {
 	Call, Tool string
 	Unknown    bool
@@ -144,7 +144,7 @@ func NewEngine(o EngineOptions) *Engine {
 }
 
 const (
-	// runLease is how long a worker may take for one step.
+	// runLease is the time of a worker for one step.
 	runLease = 3 * time.Minute
 	// stepTimeout ends a step before its lease ends.
 	stepTimeout = 2 * time.Minute

@@ -19,9 +19,9 @@ import (
 
 const (
 	maxPayload = 64 << 10 // bytes of the payload of a manual run
-	// eventRetention is how long a run keeps its event.
+	// eventRetention is the lifetime of a run's event.
 	eventRetention = 30 * 24 * time.Hour
-	// runRetention is how long a run is kept.
+	// runRetention is the lifetime of a run.
 	runRetention = 365 * 24 * time.Hour
 )
 

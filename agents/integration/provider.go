@@ -48,7 +48,7 @@ func groups() []Group { return []Group{Productivity, Business, Observability, On
 
 // OAuth says which grants a provider accepts.
 type OAuth struct {
-	// Provider is a name of internal/connector/oauth. Scopes are what every tool needs.
+	// Provider is a name of internal/connector/oauth. Scopes are those of every tool.
 	Provider string
 	Scopes   []string
 }

@@ -39,7 +39,7 @@ func (r *run) runWithoutModel(ctx context.Context) error {
 			return err
 		}
 		for _, inv := range invocations {
-			if err := r.emitEvent(ctx, ToolCall{Tool: inv.name, CallID: inv.id, Params: inv.params}); err != nil {
+			if err := r.emitEvent(ctx, ToolCall{Tool: inv.Name, CallID: inv.ID, Params: inv.params}); err != nil {
 				return err
 			}
 		}
@@ -67,8 +67,8 @@ func (r *run) runWithoutModel(ctx context.Context) error {
 // prepareUnasked prepares a call that cannot wait for a person.
 func (r *run) prepareUnasked(ctx context.Context, call llm.ToolCall) *invocation {
 	inv := r.prepare(ctx, call)
-	if inv.decision != "" {
-		inv.decision, inv.failure = "", "Not called: a person must approve this call."
+	if inv.Decision != "" {
+		inv.Decision, inv.Failure = "", "Not called: a person must approve this call."
 	}
 	return inv
 }
@@ -76,9 +76,9 @@ func (r *run) prepareUnasked(ctx context.Context, call llm.ToolCall) *invocation
 // writeResult writes the result of a call into the answer.
 func (r *run) writeResult(ctx context.Context, inv *invocation) error {
 	switch {
-	case inv.failure != "":
-		return r.writeAnswer(ctx, "\n\n"+inv.name+": "+inv.failure)
-	case inv.name != SearchTool:
+	case inv.Failure != "":
+		return r.writeAnswer(ctx, "\n\n"+inv.Name+": "+inv.Failure)
+	case inv.Name != SearchTool:
 		return r.writeAnswer(ctx, "\n\n"+inv.result.Summary)
 	}
 	var quotes []Quote

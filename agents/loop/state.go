@@ -49,21 +49,22 @@ type storedTurn struct {
 	Calls []storedCall `json:"calls"`
 }
 
+// storedCall is the part of an invocation that outlives the process.
 type storedCall struct {
 	ID        string          `json:"id"`
-	Name      string          `json:"name"`
+	Name      string          `json:"name"` // safe to show
 	Call      llm.ToolCall    `json:"call"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	Failure   string          `json:"failure,omitempty"`
-	Key       string          `json:"key,omitempty"`
-	Done      bool            `json:"done,omitempty"`
-	Answered  bool            `json:"answered,omitempty"`
-	Unknown   bool            `json:"unknown,omitempty"`
-	Note      string          `json:"note,omitempty"`
-	Asks      int             `json:"asks,omitempty"`
-	Decision  string          `json:"decision,omitempty"`
-	ToolHash  string          `json:"toolHash,omitempty"`
-	Text      string          `json:"text,omitempty"`
+	Failure   string          `json:"failure,omitempty"`  // why the call is not made, or why it failed
+	Key       string          `json:"key,omitempty"`      // equal for calls of the same tool with the same arguments
+	Done      bool            `json:"done,omitempty"`     // it has its result, and readers have seen it
+	Answered  bool            `json:"answered,omitempty"` // a person gave its result
+	Unknown   bool            `json:"unknown,omitempty"`  // it began before, and it is not known whether it took effect
+	Note      string          `json:"note,omitempty"`     // the model's news of the decision
+	Asks      int             `json:"asks,omitempty"`     // how often a person was asked about it
+	Decision  string          `json:"decision,omitempty"` // the id of the decision that it waits for, or ""
+	ToolHash  string          `json:"toolHash,omitempty"` // of the tool when the person was asked
+	Text      string          `json:"text,omitempty"`     // of its result
 	Summary   string          `json:"summary,omitempty"`
 }
 
@@ -82,10 +83,9 @@ func (r *run) state() (State, error) {
 	if r.turn != nil {
 		s.Turn = &storedTurn{Text: r.turn.text}
 		for _, inv := range r.turn.invocations {
-			s.Turn.Calls = append(s.Turn.Calls, storedCall{
-				ID: inv.id, Name: inv.name, Call: inv.call, Arguments: inv.arguments, Failure: inv.failure, Key: inv.key, Done: inv.done, Asks: inv.asks,
-				Decision: inv.decision, Answered: inv.answered, Unknown: inv.unknown, Note: inv.note, ToolHash: inv.toolHash, Text: inv.result.Text, Summary: inv.result.Summary,
-			})
+			call := inv.storedCall
+			call.Text, call.Summary = inv.result.Text, inv.result.Summary
+			s.Turn.Calls = append(s.Turn.Calls, call)
 		}
 	}
 	data, err := json.Marshal(s)
@@ -119,11 +119,7 @@ func (r *run) restore(state State) error {
 	}
 	r.turn = &openTurn{text: s.Turn.Text}
 	for _, c := range s.Turn.Calls {
-		inv := &invocation{
-			id: c.ID, name: c.Name, call: c.Call, arguments: c.Arguments, failure: c.Failure, key: c.Key, done: c.Done, asks: c.Asks, decision: c.Decision,
-			answered: c.Answered, unknown: c.Unknown, note: c.Note, toolHash: c.ToolHash, result: Result{Text: c.Text, Summary: c.Summary}, tool: r.tools[c.Call.Name],
-		}
-		r.turn.invocations = append(r.turn.invocations, inv)
+		r.turn.invocations = append(r.turn.invocations, &invocation{storedCall: c, result: Result{Text: c.Text, Summary: c.Summary}, tool: r.tools[c.Call.Name]})
 	}
 	return nil
 }

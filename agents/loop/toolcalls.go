@@ -33,28 +33,15 @@ type pastCall struct {
 	Pending   bool   `json:"pending,omitempty"` // its turn has not ended
 }
 
-// invocation is one tool call of a turn.
+// invocation is one tool call of a turn. State keeps its storedCall.
 type invocation struct {
-	id        string
-	name      string // safe to show
-	call      llm.ToolCall
-	params    map[string]any
-	arguments json.RawMessage
-	tool      *Tool
-	failure   string // why the call is not made, or why it failed
-	key       string // equal for calls of the same tool with the same arguments
-	result    Result
-	err       error
-
-	done     bool   // it has its result, and readers have seen it
-	answered bool   // a person gave its result
-	asks     int    // how often a person was asked about it
-	decision string // the id of the decision that it waits for, or ""
-	toolHash string // of the tool when the person was asked
-	repeat   bool   // a person agreed to make the call again
-	note     string // what the model is told about the decision
-	unknown  bool   // it began before, and it is not known whether it took effect
-	lost     bool   // its error does not say whether it took effect
+	storedCall
+	params map[string]any
+	tool   *Tool
+	result Result
+	err    error
+	repeat bool // a person agreed to make the call again
+	lost   bool // its error does not say whether it took effect
 }
 
 // openTurn is a turn whose calls are not all done.
@@ -72,7 +59,7 @@ func (r *run) callTools(ctx context.Context, step int, t turn) error {
 	for i, call := range t.calls {
 		inv := r.prepare(ctx, call)
 		r.turn.invocations[i] = inv
-		if err := r.emitEvent(ctx, ToolCall{Tool: inv.name, CallID: inv.id, Params: inv.params}); err != nil {
+		if err := r.emitEvent(ctx, ToolCall{Tool: inv.Name, CallID: inv.ID, Params: inv.params}); err != nil {
 			return err
 		}
 	}
@@ -90,9 +77,9 @@ func (r *run) finishTurn(ctx context.Context, step int) error {
 	decided := false
 	for _, inv := range r.turn.invocations {
 		decided = r.decide(inv) || decided
-		if !inv.done && inv.decision == "" {
-			if inv.tool == nil && inv.failure == "" && !inv.answered {
-				inv.failure = "Not called: the tool is no longer there." // taken away while the run was cut off
+		if !inv.Done && inv.Decision == "" {
+			if inv.tool == nil && inv.Failure == "" && !inv.Answered {
+				inv.Failure = "Not called: the tool is no longer there." // taken away while the run was cut off
 			}
 			ready = append(ready, inv)
 		}
@@ -106,7 +93,7 @@ func (r *run) finishTurn(ctx context.Context, step int) error {
 		return err
 	}
 	for _, inv := range r.turn.invocations {
-		if inv.decision != "" {
+		if inv.Decision != "" {
 			r.addPending(ctx, inv)
 		}
 	}
@@ -115,8 +102,8 @@ func (r *run) finishTurn(ctx context.Context, step int) error {
 	}
 	message := llm.Message{Role: llm.RoleAssistant, Content: r.turn.text}
 	for _, inv := range r.turn.invocations {
-		call := inv.call
-		call.ID, call.Name = inv.id, inv.name
+		call := inv.Call
+		call.ID, call.Name = inv.ID, inv.Name
 		message.Calls = append(message.Calls, call)
 	}
 	r.window.add(entry{message: message, step: step})
@@ -130,33 +117,33 @@ func (r *run) finishTurn(ctx context.Context, step int) error {
 // decide applies the decision about a call that waits for one, and reports whether
 // there is one.
 func (r *run) decide(inv *invocation) bool {
-	d, decided := r.task.Decisions[inv.decision]
-	if inv.done || inv.decision == "" || !decided {
+	d, decided := r.task.Decisions[inv.Decision]
+	if inv.Done || inv.Decision == "" || !decided {
 		return false
 	}
-	unknown := inv.unknown
-	inv.decision, inv.unknown = "", false
+	unknown := inv.Unknown
+	inv.Decision, inv.Unknown = "", false
 	comment := ""
 	if text := strings.Join(strings.Fields(d.Comment), " "); text != "" {
 		comment = " " + safetext.Truncate(text, 1000)
 	}
-	if d.Verdict == Approved && len(d.Arguments) > 0 && !bytes.Equal(d.Arguments, inv.arguments) {
-		inv.note = "A person changed the arguments before the call was made: " + safetext.Truncate(string(d.Arguments), 2000)
-		inv.arguments = d.Arguments
+	if d.Verdict == Approved && len(d.Arguments) > 0 && !bytes.Equal(d.Arguments, inv.Arguments) {
+		inv.Note = "A person changed the arguments before the call was made: " + safetext.Truncate(string(d.Arguments), 2000)
+		inv.Arguments = d.Arguments
 	}
 	switch {
 	case d.Verdict == Answered:
-		inv.answered, inv.result = true, Result{Text: d.Answer + comment, Summary: safetext.Truncate(d.Answer, 200)}
+		inv.Answered, inv.result = true, Result{Text: d.Answer + comment, Summary: safetext.Truncate(d.Answer, 200)}
 	case d.Verdict != Approved && unknown:
-		inv.failure = "It is not known whether this call took effect, and nobody agreed to repeat it." + comment
+		inv.Failure = "It is not known whether this call took effect, and nobody agreed to repeat it." + comment
 	case d.Verdict == Expired:
-		inv.failure = "Not called: nobody decided about this call in time."
+		inv.Failure = "Not called: nobody decided about this call in time."
 	case d.Verdict != Approved:
-		inv.failure = "Not called: a person rejected this." + comment
-	case inv.tool == nil || inv.tool.hash() != inv.toolHash:
-		inv.failure = "Not called: the tool has changed since a person agreed to this call."
-	case inv.tool.policyOf(inv.arguments) == policy.Deny:
-		inv.failure = "Not called: the rules of this workspace do not allow this call any more."
+		inv.Failure = "Not called: a person rejected this." + comment
+	case inv.tool == nil || inv.tool.hash() != inv.ToolHash:
+		inv.Failure = "Not called: the tool has changed since a person agreed to this call."
+	case inv.tool.policyOf(inv.Arguments) == policy.Deny:
+		inv.Failure = "Not called: the rules of this workspace do not allow this call any more."
 	default:
 		inv.repeat = unknown
 	}
@@ -165,16 +152,16 @@ func (r *run) decide(inv *invocation) bool {
 
 // addPending adds a call to those on which the run waits.
 func (r *run) addPending(ctx context.Context, inv *invocation) {
-	p := Pending{ID: inv.decision, CallID: inv.id, Tool: inv.name, Arguments: inv.arguments, Reason: r.turn.text, Unknown: inv.unknown, ToolHash: inv.toolHash}
+	p := Pending{ID: inv.Decision, CallID: inv.ID, Tool: inv.Name, Arguments: inv.Arguments, Reason: r.turn.text, Unknown: inv.Unknown, ToolHash: inv.ToolHash}
 	if inv.tool != nil {
 		p.Tool, p.Risk = inv.tool.policyName(), inv.tool.Risk
 		if inv.tool.Question != nil {
-			if q, err := inv.tool.Question(inv.arguments); err == nil {
+			if q, err := inv.tool.Question(inv.Arguments); err == nil {
 				p.Question, p.Risk = &q, policy.Question
 			}
 		}
 		if inv.tool.Preview != nil {
-			if preview, err := inv.tool.Preview(ctx, inv.arguments); err == nil {
+			if preview, err := inv.tool.Preview(ctx, inv.Arguments); err == nil {
 				p.Preview = preview
 			}
 		}
@@ -184,57 +171,57 @@ func (r *run) addPending(ctx context.Context, inv *invocation) {
 
 // ask makes a call wait for a person.
 func (inv *invocation) ask() {
-	inv.asks++
-	inv.decision = inv.id
-	if inv.asks > 1 {
-		inv.decision += fmt.Sprintf("~%d", inv.asks)
+	inv.Asks++
+	inv.Decision = inv.ID
+	if inv.Asks > 1 {
+		inv.Decision += fmt.Sprintf("~%d", inv.Asks)
 	}
 	if inv.tool != nil {
-		inv.toolHash = inv.tool.hash()
+		inv.ToolHash = inv.tool.hash()
 	}
 }
 
 // prepare parses a call and decides whether the run makes it.
 func (r *run) prepare(ctx context.Context, call llm.ToolCall) *invocation {
-	inv := &invocation{id: r.uniqueCallID(call.ID), name: sanitizeToolName(call.Name), call: call}
-	inv.arguments, inv.params, inv.failure = parseArguments(call)
+	inv := &invocation{storedCall: storedCall{ID: r.uniqueCallID(call.ID), Name: sanitizeToolName(call.Name), Call: call}}
+	inv.Arguments, inv.params, inv.Failure = parseArguments(call)
 	if inv.params == nil {
 		inv.params = map[string]any{}
 	}
 	inv.tool = r.tools[call.Name]
 	if inv.tool == nil {
-		inv.failure = "There is no such tool. The tools are: " + strings.Join(r.toolNames(), ", ") + "."
+		inv.Failure = "There is no such tool. The tools are: " + strings.Join(r.toolNames(), ", ") + "."
 	}
-	if inv.failure != "" {
+	if inv.Failure != "" {
 		return inv
 	}
 	canonical, _ := json.Marshal(inv.params) // params come from JSON
-	inv.key = inv.name + " " + string(canonical)
-	before := r.pastCalls[inv.key]
+	inv.Key = inv.Name + " " + string(canonical)
+	before := r.pastCalls[inv.Key]
 	switch {
 	case before == nil:
 	case before.Pending:
-		inv.failure = "This is the same call as " + before.ID + " of this turn; see its result."
+		inv.Failure = "This is the same call as " + before.ID + " of this turn; see its result."
 		return inv
 	case before.Succeeded && r.window.hasFullResult(before.ID), !before.Succeeded && before.Attempts >= maxAttempts:
 		r.repeats++
-		inv.failure = "This very call was made before, as " + before.ID + "; its result stands above. Use it, do something else, or answer."
+		inv.Failure = "This very call was made before, as " + before.ID + "; its result stands above. Use it, do something else, or answer."
 		return inv
 	}
 	asks := false
-	switch inv.tool.policyOf(inv.arguments) {
+	switch inv.tool.policyOf(inv.Arguments) {
 	case policy.Allow:
 	case policy.Ask:
-		asks = r.task.Granted == nil || !r.task.Granted(ctx, inv.tool.policyName(), inv.arguments)
+		asks = r.task.Granted == nil || !r.task.Granted(ctx, inv.tool.policyName(), inv.Arguments)
 	default:
-		inv.failure = "Not called: the rules of this workspace do not allow this call. Do something else, or say that it is not allowed."
+		inv.Failure = "Not called: the rules of this workspace do not allow this call. Do something else, or say that it is not allowed."
 		return inv
 	}
-	if inv.failure = r.checkPending(ctx, inv, asks); inv.failure != "" {
+	if inv.Failure = r.checkPending(ctx, inv, asks); inv.Failure != "" {
 		return inv
 	}
 	if r.outcome.ToolCalls >= r.limits.Calls {
-		inv.failure = fmt.Sprintf("Not called: the limit of %d tool calls is reached.", r.limits.Calls)
+		inv.Failure = fmt.Sprintf("Not called: the limit of %d tool calls is reached.", r.limits.Calls)
 		return inv
 	}
 	r.outcome.ToolCalls++
@@ -242,7 +229,7 @@ func (r *run) prepare(ctx context.Context, call llm.ToolCall) *invocation {
 	if before != nil {
 		attempts = before.Attempts + 1
 	}
-	r.pastCalls[inv.key] = &pastCall{ID: inv.id, Attempts: attempts, Pending: true}
+	r.pastCalls[inv.Key] = &pastCall{ID: inv.ID, Attempts: attempts, Pending: true}
 	if asks || inv.tool.Question != nil {
 		inv.ask()
 	}
@@ -254,14 +241,14 @@ func (r *run) checkPending(ctx context.Context, inv *invocation, asks bool) stri
 	var err error
 	switch {
 	case inv.tool.Question != nil:
-		_, err = inv.tool.Question(inv.arguments)
+		_, err = inv.tool.Question(inv.Arguments)
 	case !asks:
 		return ""
 	case inv.tool.Preview != nil:
-		_, err = inv.tool.Preview(ctx, inv.arguments)
+		_, err = inv.tool.Preview(ctx, inv.Arguments)
 	}
 	if err != nil {
-		return r.loop.failureMessage(ctx, inv.name, err)
+		return r.loop.failureMessage(ctx, inv.Name, err)
 	}
 	if r.task.Keeper == nil {
 		return "Not called: a person must approve this call, and nobody can be asked here."
@@ -277,7 +264,7 @@ func (r *run) invokeAll(ctx context.Context, invocations []*invocation) error {
 	done := make(chan *invocation, len(invocations))
 	queue := make(chan *invocation, len(invocations))
 	for _, inv := range invocations {
-		if inv.failure != "" || inv.answered {
+		if inv.Failure != "" || inv.Answered {
 			done <- inv
 		} else {
 			queue <- inv
@@ -302,18 +289,18 @@ func (r *run) invokeAll(ctx context.Context, invocations []*invocation) error {
 		if failed == nil && ctx.Err() != nil {
 			failed = context.Cause(ctx)
 		}
-		if failed != nil || inv.decision != "" {
+		if failed != nil || inv.Decision != "" {
 			continue
 		}
 		if inv.err != nil {
-			inv.failure = r.loop.failureMessage(ctx, inv.name, inv.err)
+			inv.Failure = r.loop.failureMessage(ctx, inv.Name, inv.err)
 		}
-		inv.done = true
+		inv.Done = true
 		message := inv.result.Summary
-		if inv.failure != "" {
-			message = inv.failure
+		if inv.Failure != "" {
+			message = inv.Failure
 		}
-		failed = r.emitEvent(ctx, ToolResult{Tool: inv.name, CallID: inv.id, Success: inv.failure == "", Message: safetext.Truncate(message, 500)})
+		failed = r.emitEvent(ctx, ToolResult{Tool: inv.Name, CallID: inv.ID, Success: inv.Failure == "", Message: safetext.Truncate(message, 500)})
 	}
 	return failed
 }
@@ -321,60 +308,60 @@ func (r *run) invokeAll(ctx context.Context, invocations []*invocation) error {
 // invoke makes one call. Acting calls do not end with ctx, since it would not be
 // known whether they took effect.
 func (r *run) invoke(ctx context.Context, inv *invocation, limit time.Duration) {
-	ctx = WithCallInfo(ctx, CallInfo{ID: inv.id, Key: r.task.ID + ":" + inv.id})
+	ctx = WithCallInfo(ctx, CallInfo{ID: inv.ID, Key: r.task.ID + ":" + inv.ID})
 	if !inv.tool.Risk.Acts() || r.task.Keeper == nil {
-		inv.result, inv.err = r.loop.invoke(ctx, inv.tool, inv.arguments, limit)
+		inv.result, inv.err = r.loop.invoke(ctx, inv.tool, inv.Arguments, limit)
 		inv.result.Text = truncateResult(inv.result.Text, r.limits.ResultLength)
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
-	effect := Effect{CallID: inv.id, Tool: inv.tool.Name, Repeat: inv.repeat || inv.tool.Idempotent}
+	effect := Effect{CallID: inv.ID, Tool: inv.tool.Name, Repeat: inv.repeat || inv.tool.Idempotent}
 	known, err := r.task.Keeper.Begin(ctx, effect)
 	switch {
 	case err != nil:
 		inv.err = fmt.Errorf("record the call: %w", err)
 		return
 	case known.Done:
-		inv.failure, inv.result = known.Result.Failure, Result{Text: known.Result.Text, Summary: known.Result.Summary}
+		inv.Failure, inv.result = known.Result.Failure, Result{Text: known.Result.Text, Summary: known.Result.Summary}
 		return
 	case known.Begun && !effect.Repeat:
-		inv.unknown = true
+		inv.Unknown = true
 		inv.ask()
 		return
 	}
-	inv.result, inv.err = r.loop.invoke(ctx, inv.tool, inv.arguments, limit)
+	inv.result, inv.err = r.loop.invoke(ctx, inv.tool, inv.Arguments, limit)
 	if inv.err != nil {
-		inv.failure = r.loop.failureMessage(ctx, inv.name, inv.err)
+		inv.Failure = r.loop.failureMessage(ctx, inv.Name, inv.err)
 	}
 	if errors.Is(inv.err, errToolTimeout) || errors.Is(inv.err, ErrUnknownOutcome) {
 		inv.lost = true
-		inv.failure += " It is not known whether the call took effect: do not repeat it before you have looked."
+		inv.Failure += " It is not known whether the call took effect: do not repeat it before you have looked."
 	}
 	inv.err, inv.result.Text = nil, truncateResult(inv.result.Text, r.limits.ResultLength)
-	effect.Result = EffectResult{Text: inv.result.Text, Summary: inv.result.Summary, Failure: inv.failure}
+	effect.Result = EffectResult{Text: inv.result.Text, Summary: inv.result.Summary, Failure: inv.Failure}
 	if err := r.task.Keeper.End(ctx, effect); err != nil {
-		r.loop.opt.Log.ErrorContext(ctx, "result of an acting call not recorded", slog.String("tool", inv.name), slog.Any("error", err))
+		r.loop.opt.Log.ErrorContext(ctx, "result of an acting call not recorded", slog.String("tool", inv.Name), slog.Any("error", err))
 	}
 }
 
 // addResult adds the result of a call to the window.
 func (r *run) addResult(inv *invocation, step int) {
 	text := inv.result.Text
-	if inv.failure != "" {
-		text = inv.failure
+	if inv.Failure != "" {
+		text = inv.Failure
 	}
-	if inv.note != "" {
-		text = inv.note + "\n" + text
+	if inv.Note != "" {
+		text = inv.Note + "\n" + text
 	}
-	if before := r.pastCalls[inv.key]; before != nil && before.ID == inv.id {
-		before.Succeeded, before.Pending = inv.failure == "", false
+	if before := r.pastCalls[inv.Key]; before != nil && before.ID == inv.ID {
+		before.Succeeded, before.Pending = inv.Failure == "", false
 		if inv.lost {
 			before.Attempts = maxAttempts
 		}
 	}
 	r.window.add(entry{
-		message: llm.Message{Role: llm.RoleTool, CallID: inv.id, Content: markData(inv.name, text), Failed: inv.failure != ""},
-		step:    step, tool: inv.name, text: text,
+		message: llm.Message{Role: llm.RoleTool, CallID: inv.ID, Content: markData(inv.Name, text), Failed: inv.Failure != ""},
+		step:    step, tool: inv.Name, text: text,
 	})
 }
 

@@ -14,8 +14,8 @@ type Keeper interface {
 	// Save keeps a state in place of the last one. The run continues from it after
 	// its process died.
 	Save(ctx context.Context, state State) error
-	// Begin records that an acting call begins, and returns what is known of
-	// earlier beginnings. It does not end with the run.
+	// Begin records that an acting call begins, and returns the record of earlier
+	// beginnings. It does not end with the run.
 	Begin(ctx context.Context, call Effect) (EffectStatus, error)
 	// End records the result of a call that Begin recorded.
 	End(ctx context.Context, call Effect) error
@@ -37,7 +37,7 @@ type EffectResult struct {
 	Failure string `json:"failure,omitempty"`
 }
 
-// EffectStatus is what is known of an acting call when it is to begin.
+// EffectStatus is the record of an acting call before it begins.
 type EffectStatus struct {
 	// Done reports that the call was made before; Result is its result.
 	Done   bool
@@ -55,7 +55,7 @@ type Pending struct {
 	CallID string
 	Tool   string // its Tool.PolicyName, or Tool.Name
 	Risk   policy.Risk
-	// Arguments are what the call would be made with.
+	// Arguments are those of the call, if a person agrees.
 	Arguments json.RawMessage
 	Preview   Preview
 	// Reason is the text that the model wrote before the call.
@@ -75,7 +75,7 @@ type Question struct {
 	Options []string // answers to choose from; empty for any text
 }
 
-// Verdict is what a person decided about a call.
+// Verdict is a person's decision about a call.
 type Verdict string
 
 // The verdicts. The call is made only if it is Approved.

@@ -245,7 +245,7 @@ func (a *Authorizer) ask(ctx context.Context) (challenge, error) {
 	return readChallenge(response.Header), nil
 }
 
-// Redirect is what the browser brings back from an authorization server.
+// Redirect has the parameters of an authorization server's redirect.
 type Redirect struct{ Code, Issuer, Error, Description string }
 
 // Finish ends a connection: it trades the code for tokens and saves the grant. The
@@ -284,7 +284,7 @@ func (a *Authorizer) Finish(ctx context.Context, flow Flow, r Redirect) error {
 	return nil
 }
 
-// challenge is what an answer says about the authorization that it wants.
+// challenge is the demand for authorization in an answer.
 type challenge struct {
 	metadataURL, failure string
 	scopes               []string

@@ -19,7 +19,7 @@ const (
 	maxSchemaSize = 64 << 10 // bytes of JSON
 )
 
-// Hints are what a server says about a tool. Nothing shows that they are true.
+// Hints are a server's own claims about a tool. They are not checked.
 type Hints struct {
 	ReadOnly, Destructive, Idempotent bool
 }

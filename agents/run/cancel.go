@@ -70,7 +70,7 @@ func (r *Runs) endNow(ctx context.Context, id uuid.UUID) (*ent.AgentRun, error) 
 	return row, apierr.Wrap("cancel the approvals of a run", r.opt.Approvals.CancelRun(ent.NewTxContext(ctx, nil), r.opt.Ent, row))
 }
 
-// maxAttempts is how many processes may work on a run, so that one that kills them
+// maxAttempts bounds the processes that work on a run, so that a run that kills them
 // ends.
 const maxAttempts = 100
 

@@ -16,7 +16,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// maxPending is how many queued runs Pending returns.
+// maxPending bounds the runs that Pending returns.
 const maxPending = 200
 
 // Pending returns a task for each queued run, the oldest first.
@@ -106,7 +106,7 @@ func (r *Runs) Continue(ctx context.Context, t queue.Run) error {
 	if err != nil {
 		return fmt.Errorf("read a run: %w", err)
 	}
-	w := &work{runs: r, row: row, message: row.Message, resumed: true}
+	w := &work{runs: r, row: row, message: row.Message}
 	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	w.active = &activeRun{id: row.ID, attempt: row.Attempt, cancel: cancel, continued: true}
 	r.mu.Lock()
@@ -132,13 +132,8 @@ func (r *Runs) Continue(ctx context.Context, t queue.Run) error {
 	return nil
 }
 
-// errLeft reports that the person of a run is no longer a member.
-func errLeft() error {
-	return apierr.New(apierr.Forbidden, "The person for whom this ran is no longer a member of the workspace.")
-}
-
-// prepare reads what a run needs to continue, with the rights that its person has
-// now.
+// prepare reads the person, the agent and the state of a run. Its rights are those of
+// the person now.
 func (w *work) prepare(ctx context.Context) error {
 	r, row := w.runs, w.row
 	system := viewer.With(ctx, viewer.System(row.WorkspaceID))
@@ -148,7 +143,7 @@ func (w *work) prepare(ctx context.Context) error {
 	}
 	if w.viewer, err = r.opt.Viewers(system, row.WorkspaceID, row.SubjectID); err != nil {
 		if apierr.From(err).Code == apierr.CodeNotFound {
-			return errLeft()
+			return apierr.New(apierr.Forbidden, "The person for whom this ran is no longer a member of the workspace.")
 		}
 		return fmt.Errorf("read the person of a run: %w", err)
 	}
@@ -168,7 +163,6 @@ func (w *work) prepare(ctx context.Context) error {
 		w.decisions, err = r.decisions(system, row)
 		return err
 	}
-	w.resumed = w.seq > 1 // what a run that was cut off at once has told is void
 	w.history, err = r.history(viewer.With(ctx, w.viewer), w.viewer, row.AgentID, row.ConversationID, row.ID)
 	return err
 }

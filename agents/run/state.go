@@ -14,7 +14,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// savedRun is what a run needs to continue in another process.
+// savedRun is the state with which a run continues in another process.
 type savedRun struct {
 	Loop      json.RawMessage    `json:"loop"`
 	Citations chat.CitationState `json:"citations"`

@@ -30,8 +30,8 @@ type Approvals interface {
 	Granted(ctx context.Context, run *ent.AgentRun, tool string) (bool, error)
 }
 
-// Oversight is who decides about the calls of a run. The zero value is the person
-// for whom it runs.
+// Oversight names the people who decide about the calls of a run. The zero value
+// leaves the decision to its person.
 type Oversight struct {
 	Approvers []uuid.UUID
 	Role      viewer.Role // who has it, or more, may decide, too; empty for nobody

@@ -48,10 +48,9 @@ type work struct {
 	fragile bool
 
 	// Of a run that continues.
-	seq       int64 // of its last event
+	seq       int64 // of its last event; 0 for a run that this process has started
 	state     loop.State
 	decisions map[string]loop.Decision
-	resumed   bool
 }
 
 // Limits of the memories of a run.
@@ -126,7 +125,7 @@ func (w *work) execute(ctx context.Context) (err error) {
 			cancel(err)
 		}
 	}()
-	if w.resumed {
+	if w.seq > 1 { // after run_start, which a run in the background has from its start
 		err = w.journal.add(TypeResumed, Resumed{ContentLength: w.content})
 	}
 	if err == nil {
@@ -266,7 +265,7 @@ func (w *work) writeEnd(ctx context.Context, client *ent.Client, status agentrun
 	if err := update.Exec(ctx); err != nil {
 		return fmt.Errorf("store the result: %w", err)
 	}
-	// What is needed to continue is not needed any more.
+	// A run that has ended does not continue.
 	if _, err := client.ExecContext(ctx, "delete from agent_run_states where run_id = $1::uuid", w.row.ID.String()); err != nil {
 		return fmt.Errorf("remove the state: %w", err)
 	}
@@ -304,15 +303,12 @@ func (w *work) guard(ctx context.Context, all []loop.Tool) ([]loop.Tool, error) 
 		tool := all[i]
 		name := cmp.Or(tool.PolicyName, tool.Name)
 		all[i].Policy = func(arguments json.RawMessage) policy.Policy {
-			call := policy.Call{Tool: name, Risk: tool.Risk, Arguments: arguments}
+			call := policy.Call{Tool: name, Risk: tool.Risk, Own: tool.Risk.Default(), Arguments: arguments}
 			if tool.Policy != nil {
-				call.Own = tool.Policy(arguments)
+				call.Own = cmp.Or(tool.Policy(arguments), call.Own)
 			}
 			if tool.Risk.Acts() {
 				call.Integration = w.oversight.Acting
-			}
-			if call.Own == "" && call.Integration != "" {
-				call.Own = tool.Risk.Default()
 			}
 			return policy.Decide(call, sets...)
 		}
@@ -326,17 +322,11 @@ func (w *work) policySets(ctx context.Context) ([]policy.Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the tool policy of the workspace: %w", err)
 	}
-	sets := make([]policy.Set, 2)
-	for i, data := range []json.RawMessage{workspace.ToolPolicy, w.agent.ToolPolicy} {
-		if sets[i], err = policy.ParseSet("toolPolicy", data); err != nil {
-			return nil, fmt.Errorf("read a tool policy: %w", err)
-		}
-	}
-	return sets, nil
+	return []policy.Set{policy.StoredSet(workspace.ToolPolicy), policy.StoredSet(w.agent.ToolPolicy)}, nil
 }
 
-// granted reports whether a person has agreed in advance. Deletions are always
-// asked about, and so is everything if others than the person decide.
+// granted reports whether a person has agreed in advance. Nothing is granted if others
+// than the person decide, and no approval of a deletion grants later ones.
 func (w *work) granted(ctx context.Context, tool string, _ json.RawMessage) bool {
 	if w.oversight.OthersOnly || w.oversight.Acting != "" {
 		return false

@@ -6,7 +6,7 @@ import (
 	"github.com/magpie-search/magpie/internal/search"
 )
 
-// CitationState is what a Citations knows between two answers of a model.
+// CitationState is the state of a Citations between two answers of a model.
 type CitationState struct {
 	Documents []CitedDocument `json:"documents"`
 	Cited     []int           `json:"cited"` // indices of Documents, in the order of their first citation

@@ -21,9 +21,9 @@ import (
 const (
 	// maxDelivered bounds the messages of one call of Deliver.
 	maxDelivered = 50
-	// lease is how long a process has a message before another one sends it.
+	// lease is the time of a process for a message. Then another process sends it.
 	lease = time.Minute
-	// maxAttempts is how often a message is tried.
+	// maxAttempts bounds the attempts to send a message.
 	maxAttempts = 12
 )
 

@@ -95,7 +95,7 @@ func verify(_ context.Context, r *event.Request, _ connectors.Settings, secret s
 	return event.CheckTime(time.Unix(seconds, 0), now, event.Window)
 }
 
-// An interaction is what Slack sends when a person uses a button or a form.
+// An interaction is Slack's request after a person used a button or a form.
 type interaction struct {
 	Type string `json:"type"`
 	Team struct {

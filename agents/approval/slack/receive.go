@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	// mailFor is how long the mail address of a Slack user is remembered.
+	// mailFor is the lifetime of a remembered mail address of a Slack user.
 	mailFor  = 10 * time.Minute
 	maxMails = 10_000
 )

@@ -251,7 +251,7 @@ func (s *Store) missing(row *ent.ToolIntegration, p Listed, c *ent.ToolConnectio
 	}
 }
 
-// State is how an integration stands for a viewer.
+// State is the state of an integration for a viewer.
 type State string
 
 // The states of integrations.

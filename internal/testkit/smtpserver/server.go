@@ -22,7 +22,7 @@ type Mail struct {
 	Data string // with headers, and CRLF
 }
 
-// Fault is what the server does at a command, once.
+// Fault is a deviation of the server at a command, once.
 type Fault struct {
 	Command string // MAIL, RCPT, DATA, or "." for the end of a mail
 	Reply   string // instead of the usual one
