@@ -259,7 +259,7 @@ func (w *work) result(ctx context.Context, one *entry, before string, err error)
 		one.Status, one.Error = statusUnknown, "it was interrupted"
 	case refused.Later && one.Tries < maxTries:
 		one.Status, one.Error = before, truncated(refused.Reason, 300)
-		return 15 * time.Second << min(one.Tries, 8)
+		return max(15*time.Second<<min(one.Tries, 8), refused.After)
 	default:
 		one.Status, one.Error = statusFailed, truncated(refused.Reason, 300)
 	}

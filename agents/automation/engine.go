@@ -90,8 +90,9 @@ type Deliverer interface {
 // NotSent is the error of a delivery that had no effect.
 type NotSent struct {
 	Reason string // safe to show
-	// Later says that another try may succeed.
+	// Later says that another try may succeed, After how long to wait for it at least.
 	Later bool
+	After time.Duration
 	Cause error
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/magpie-search/magpie/agents/slackapi"
 	"github.com/magpie-search/magpie/ent"
 	entapproval "github.com/magpie-search/magpie/ent/approval"
 	"github.com/magpie-search/magpie/ent/user"
@@ -37,8 +38,8 @@ func permanent(code string) bool {
 
 // Deliver posts the approvals that are due, and replaces the messages of those that
 // were decided. Any number of processes may call it at once; each message belongs to one
-// of them. A message is posted twice only if a process stops after Slack took it and
-// before it was recorded.
+// of them. A message is posted twice only if Slack took it and this was not recorded,
+// because a process stopped or Slack's answer was lost. The buttons of both work once.
 func (a *App) Deliver(ctx context.Context) error {
 	ctx = viewer.With(ctx, viewer.System(uuid.Nil))
 	for range maxDelivered {
@@ -88,14 +89,13 @@ func (a *App) deliver(ctx context.Context, id uuid.UUID, attempts int) error {
 		return a.done(ctx, row, row.SlackTs, "") // nothing to say
 	}
 	ts, err := a.post(ctx, row)
-	later, limited := errors.AsType[*errLater](err)
-	refused, isRefused := errors.AsType[*errRefused](err)
+	refused, isRefused := errors.AsType[*slackapi.Refused](err)
 	switch {
 	case err == nil:
 		return a.done(ctx, row, &ts, "")
-	case limited:
-		return a.again(ctx, row, attempts-1, later.after, err)
-	case errors.Is(err, errNoIntegration), isRefused && permanent(refused.code), attempts >= maxAttempts:
+	case isRefused && refused.After > 0:
+		return a.again(ctx, row, attempts-1, refused.After, err)
+	case errors.Is(err, errNoIntegration), isRefused && permanent(refused.Code), attempts >= maxAttempts:
 		a.opt.Log.WarnContext(ctx, "approval not posted", slog.Any("approval", row.ID), slog.Any("error", err))
 		return a.done(ctx, row, row.SlackTs, err.Error())
 	default:
@@ -141,7 +141,7 @@ func (a *App) post(ctx context.Context, row *ent.Approval) (ts string, err error
 		TS      string `json:"ts"`
 		Channel string `json:"channel"`
 	}
-	if err := a.call(ctx, settings.Credentials[tokenCredential], method, body, &made); err != nil {
+	if err := a.api.Call(ctx, settings.Credentials[slackapi.TokenCredential], method, body, &made); err != nil {
 		return "", err
 	}
 	if row.SlackTs != nil {

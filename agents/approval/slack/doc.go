@@ -3,6 +3,6 @@
 // address of the Slack user, decides with that member's rights, and replaces the
 // message by the outcome.
 //
-// The package may import agents/approval, connectors, ent, internal/audit,
+// The package may import agents/approval, agents/slackapi, connectors, ent, internal/audit,
 // internal/event and leaves.
 package slack

@@ -17,6 +17,7 @@ import (
 	"github.com/magpie-search/magpie/agents/approval"
 	"github.com/magpie-search/magpie/agents/approval/slack"
 	"github.com/magpie-search/magpie/agents/policy"
+	"github.com/magpie-search/magpie/agents/slackapi"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/agentrun"
 	"github.com/magpie-search/magpie/ent/membership"
@@ -70,7 +71,7 @@ func newFixture(t *testing.T, config map[string]any) *fixture {
 	t.Cleanup(f.db.Close)
 	box := must[*secret.Box](t)(secret.NewBox(map[string][]byte{"k": make([]byte, secret.KeyBytes)}, "k"))
 	f.store = approval.New(approval.Options{Ent: f.db.Ent, Now: f.clock})
-	f.app = slack.New(slack.Options{Ent: f.db.Ent, Store: f.store, Dashboard: "https://app.example.com", Transport: f.slack, Now: f.clock})
+	f.app = slack.New(slack.Options{Ent: f.db.Ent, Store: f.store, API: slackapi.New(slackapi.Options{Transport: f.slack}), Dashboard: "https://app.example.com", Now: f.clock})
 	f.inbox = inbox.New(inbox.Options{
 		Ent: f.db.Ent, Pool: f.db.Pool, Providers: []event.Provider{f.app.Provider()}, Box: box, BaseURL: "https://magpie.example.com", Now: f.clock,
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/magpie-search/magpie/agents/slackapi"
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/internal/event"
 )
@@ -20,7 +21,6 @@ const (
 	teamOption       = "team_id"
 	detailOption     = "detail"
 	secretCredential = "signing_secret"
-	tokenCredential  = "bot_token"
 
 	detailFull     = "full"
 	detailLinkOnly = "link_only"
@@ -46,7 +46,7 @@ func (a *App) Provider() event.Provider {
 		},
 		Credentials: []connectors.Option{
 			{Name: secretCredential, Title: "Signing secret", Type: connectors.TypeString, Sensitive: true, Required: true, Help: "On the page Basic Information of the app."},
-			{Name: tokenCredential, Title: "Bot token", Type: connectors.TypeString, Sensitive: true, Required: true, Example: "xoxb-…",
+			{Name: slackapi.TokenCredential, Title: "Bot token", Type: connectors.TypeString, Sensitive: true, Required: true, Example: "xoxb-…",
 				Help: "On the page OAuth & Permissions. Its scopes are chat:write, users:read and users:read.email."},
 		},
 		Secret: secretCredential,
@@ -70,7 +70,7 @@ func (a *App) Provider() event.Provider {
 		},
 		Read: func(event.Payload) (event.Content, error) { return event.Content{}, event.ErrDelivery },
 		Probe: func(ctx context.Context, s connectors.Settings) error {
-			return a.call(ctx, s.Credentials[tokenCredential], "auth.test", nil, nil)
+			return a.api.Call(ctx, s.Credentials[slackapi.TokenCredential], "auth.test", nil, nil)
 		},
 	}
 }

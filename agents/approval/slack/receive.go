@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/agents/approval"
+	"github.com/magpie-search/magpie/agents/slackapi"
 	"github.com/magpie-search/magpie/ent"
 	entapproval "github.com/magpie-search/magpie/ent/approval"
 	"github.com/magpie-search/magpie/ent/membership"
@@ -176,9 +177,9 @@ func (a *App) mailOf(ctx context.Context, v inbox.Verified, p *interaction) (str
 			} `json:"profile"`
 		} `json:"user"`
 	}
-	err := a.call(ctx, v.Settings.Credentials[tokenCredential], "users.info", url.Values{"user": {p.User.ID}}, &info)
-	if refused, ok := errors.AsType[*errRefused](err); ok {
-		a.opt.Log.WarnContext(ctx, "slack user not read", slog.Any("integration", v.Integration), slog.String("code", refused.code))
+	err := a.api.Call(ctx, v.Settings.Credentials[slackapi.TokenCredential], "users.info", url.Values{"user": {p.User.ID}}, &info)
+	if refused, ok := errors.AsType[*slackapi.Refused](err); ok && !refused.Later {
+		a.opt.Log.WarnContext(ctx, "slack user not read", slog.Any("integration", v.Integration), slog.String("code", refused.Code))
 		return "", nil
 	}
 	if err != nil {
@@ -216,7 +217,7 @@ func (a *App) act(ctx context.Context, v inbox.Verified, p *interaction, action 
 	switch {
 	case button && (action == actionEdit || action == actionConfirm || action == actionAnswer || action == actionReject):
 		body := object{"trigger_id": p.TriggerID, "view": form(action, row)}
-		if err := a.call(ctx, v.Settings.Credentials[tokenCredential], "views.open", body, nil); err != nil {
+		if err := a.api.Call(ctx, v.Settings.Credentials[slackapi.TokenCredential], "views.open", body, nil); err != nil {
 			a.opt.Log.WarnContext(ctx, "form not opened in Slack", slog.Any("integration", v.Integration), slog.Any("error", err))
 			a.respond(ctx, p.ResponseURL, "Slack did not open the form. Try again, or decide here: "+a.link(row))
 		}

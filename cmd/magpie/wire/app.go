@@ -23,6 +23,7 @@ import (
 	toolstore "github.com/magpie-search/magpie/agents/integration/store"
 	"github.com/magpie-search/magpie/agents/memory"
 	"github.com/magpie-search/magpie/agents/run"
+	"github.com/magpie-search/magpie/agents/slackapi"
 	"github.com/magpie-search/magpie/agents/template"
 	"github.com/magpie-search/magpie/agents/tools"
 	"github.com/magpie-search/magpie/connectors"
@@ -95,6 +96,7 @@ type App struct {
 	Chat       *chat.Chat
 	Approvals  *approval.Store
 	Slack      *approvalslack.App // posts approvals
+	slackAPI   *slackapi.Client
 	Runs       *run.Runs
 	Queries    *analytics.Log
 	Queue      *queue.Asynq
@@ -221,8 +223,9 @@ func (a *App) open(ctx context.Context) error {
 	})
 	a.openSignOn()
 	a.Inbox = inbound.New(a.DB.Pool, a.DB.Ent, a.Kinds, a.Secrets, inbound.Options{BaseURL: a.Config.PublicURL(), Now: a.now, Log: a.Log})
+	a.slackAPI = slackapi.New(slackapi.Options{Dial: guard.DialContext})
 	a.Slack = approvalslack.New(approvalslack.Options{
-		Ent: a.DB.Ent, Store: a.Approvals, Dial: guard.DialContext, Dashboard: a.Config.DashboardAddress(), Now: a.now, Log: a.Log,
+		Ent: a.DB.Ent, Store: a.Approvals, API: a.slackAPI, Dashboard: a.Config.DashboardAddress(), Now: a.now, Log: a.Log,
 	})
 	a.Events = inbox.New(inbox.Options{
 		Ent: a.DB.Ent, Pool: a.DB.Pool, Providers: append(provider.All(provider.Deps{Dial: guard.DialContext, Now: a.now}), a.Slack.Provider()),

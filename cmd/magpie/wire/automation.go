@@ -3,7 +3,6 @@ package wire
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"time"
 
@@ -31,11 +30,8 @@ func (a *App) openAutomations() error {
 // automations returns the engine of a worker.
 func (a *App) automations() *automation.Engine {
 	deliverers := map[string]automation.Deliverer{
-		automation.Document: delivery.Document{Ent: a.DB.Ent, Index: a.Index, Parser: a.Parser, Models: a.Models, Now: a.now},
-		automation.SlackMessage: delivery.Slack{
-			Ent: a.DB.Ent, Settings: a.Events.Settings,
-			Client: &http.Client{Transport: &http.Transport{DialContext: a.guard.DialContext}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
-		},
+		automation.Document:     delivery.Document{Ent: a.DB.Ent, Index: a.Index, Parser: a.Parser, Models: a.Models, Now: a.now},
+		automation.SlackMessage: delivery.Slack{Ent: a.DB.Ent, Settings: a.Events.Settings, API: a.slackAPI},
 	}
 	options := automation.EngineOptions{
 		Store: a.Automations, Runner: a.Runs, Approvals: automation.People{Ent: a.DB.Ent, Approvals: a.Approvals}, Deliverers: deliverers, Changes: a.Index,
