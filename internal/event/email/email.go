@@ -2,6 +2,7 @@ package email
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"net/http"
 	"net/mail"
@@ -33,6 +34,9 @@ type Deps struct {
 	Client *http.Client
 	// S3Endpoint replaces the address of S3, for tests: a URL.
 	S3Endpoint string
+	// Roots are the authorities that may issue the certificates of SNS; nil for those of
+	// the system.
+	Roots *x509.CertPool
 }
 
 // Providers returns all providers of mails.

@@ -35,7 +35,7 @@ var topicARN = regexp.MustCompile(`^arn:aws(?:-[a-z-]+)?:sns:([a-z0-9-]{1,40}):\
 
 // SES returns the provider of mails that Amazon SES receives and SNS delivers.
 func SES(d Deps) event.Provider {
-	keys := &certificates{client: d.Client}
+	keys := newCertificates(d.Client, d.Roots)
 	return event.Provider{
 		Family: event.Email, Name: "ses", Title: "Amazon SES", Description: "Mails that Amazon SES receives, by an SNS topic.",
 		Documentation: "https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html",
@@ -109,7 +109,7 @@ func receiveSES(ctx context.Context, client *http.Client, body []byte) (event.De
 		if err != nil {
 			return event.Delivery{}, err
 		}
-		if _, err := fetch(ctx, client, u.String(), maxCertificateBytes); err != nil {
+		if _, err := fetch(ctx, client, u.String(), maxConfirmBytes); err != nil {
 			return event.Delivery{}, fmt.Errorf("confirm a subscription: %w", err)
 		}
 		return event.Delivery{}, nil

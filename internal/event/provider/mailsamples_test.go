@@ -7,6 +7,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	_ "crypto/sha1" // SignatureVersion 1 of SNS
 	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -36,7 +37,7 @@ func mailOf(check func(t *testing.T, m *event.Mail)) func(t *testing.T, c event.
 }
 
 // parsedForm returns a body of SendGrid in Latin 1.
-func parsedForm(t *testing.T) (contentType, body string) {
+func parsedForm(t testing.TB) (contentType, body string) {
 	t.Helper()
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
@@ -63,13 +64,61 @@ func parsedForm(t *testing.T) (contentType, body string) {
 	return w.FormDataContentType(), b.String()
 }
 
-// authority signs as Amazon SNS does.
+// authority signs as Amazon SNS does. Its certificate was issued by root.
 type authority struct {
-	key *rsa.PrivateKey
-	pem []byte
+	key     *rsa.PrivateKey
+	pem     []byte
+	roots   *x509.CertPool
+	version string // of signatures; 2 if empty
 }
 
-func newAuthority(t *testing.T) authority {
+func newAuthority(t testing.TB) authority {
+	t.Helper()
+	root := newIssuer(t, "Root", nil)
+	key, text := root.issue(t, nil)
+	return authority{key: key, pem: text, roots: root.pool()}
+}
+
+// issuer is an authority of certificates.
+type issuer struct {
+	key  *rsa.PrivateKey
+	cert *x509.Certificate
+}
+
+// newIssuer returns an authority that is issued by another one, or by itself.
+func newIssuer(t testing.TB, name string, by *issuer) *issuer {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotBefore: moment().Add(-24 * time.Hour), NotAfter: moment().Add(48 * time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	parent, signer := template, key
+	if by != nil {
+		parent, signer = by.cert, by.key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &issuer{key, cert}
+}
+
+func (i *issuer) pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(i.cert)
+	return pool
+}
+
+// issue returns a key with a certificate of SNS in PEM.
+func (i *issuer) issue(t testing.TB, change func(*x509.Certificate)) (*rsa.PrivateKey, []byte) {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -77,20 +126,27 @@ func newAuthority(t *testing.T) authority {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "sns.amazonaws.com"}, DNSNames: []string{"sns.amazonaws.com"},
-		NotBefore: moment().Add(-24 * time.Hour), NotAfter: moment().Add(24 * time.Hour),
+		NotBefore: moment().Add(-24 * time.Hour), NotAfter: moment().Add(24 * time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if change != nil {
+		change(template)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, i.cert, &key.PublicKey, i.key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return authority{key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
+	return key, pemOf(der)
+}
+
+func pemOf(der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
 const certURL = "https://sns.eu-west-1.amazonaws.com/SimpleNotificationService-1.pem"
 
 // envelope returns a signed message of SNS. A secret other than the topic signs with
 // another key.
-func (a authority) envelope(t *testing.T, typ, message, arn string, at time.Time, more map[string]string) []byte {
+func (a authority) envelope(t testing.TB, typ, message, arn string, at time.Time, more map[string]string) []byte {
 	t.Helper()
 	fields := map[string]string{"Type": typ, "MessageId": "sns-1", "TopicArn": arn, "Message": message, "Timestamp": at.Format("2006-01-02T15:04:05.000Z")}
 	for name, value := range more {
@@ -106,12 +162,17 @@ func (a authority) envelope(t *testing.T, typ, message, arn string, at time.Time
 			text.WriteString(name + "\n" + value + "\n")
 		}
 	}
-	sum := sha256.Sum256([]byte(text.String()))
-	signature, err := rsa.SignPKCS1v15(rand.Reader, a.key, crypto.SHA256, sum[:])
+	hash, version := crypto.SHA256, "2"
+	if a.version == "1" {
+		hash, version = crypto.SHA1, "1"
+	}
+	sum := hash.New()
+	sum.Write([]byte(text.String()))
+	signature, err := rsa.SignPKCS1v15(rand.Reader, a.key, hash, sum.Sum(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields["SignatureVersion"], fields["Signature"], fields["SigningCertURL"] = "2", base64.StdEncoding.EncodeToString(signature), certURL
+	fields["SignatureVersion"], fields["Signature"], fields["SigningCertURL"] = version, base64.StdEncoding.EncodeToString(signature), certURL
 	out, err := json.Marshal(fields)
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +182,7 @@ func (a authority) envelope(t *testing.T, typ, message, arn string, at time.Time
 
 const sesMessage = `{"notificationType":"Received","mail":{"timestamp":"2026-11-24T11:59:00.000Z","source":"ada@example.com","messageId":"o3vrnil0e2ic28trm7dfhrc2v0clambda4nbp0g1","destination":["support@acme.example"],"commonHeaders":{"from":["Ada <ada@example.com>"],"to":["support@acme.example"],"subject":"Hello","messageId":"<m1@example.com>","date":"Tue, 24 Nov 2026 11:59:00 +0000"}},"receipt":{"recipients":["support@acme.example"],"spamVerdict":{"status":"PASS"},"virusVerdict":{"status":"PASS"},"spfVerdict":{"status":"PASS"},"dkimVerdict":{"status":"PASS"},"dmarcVerdict":{"status":"PASS"},"action":{"type":"SNS","topicArn":"` + topic + `","encoding":"UTF8"}},"content":"From: =?utf-8?q?Ad=C3=A4?= <ada@example.com>\r\nTo: support@acme.example\r\nSubject: Hello\r\nMessage-ID: <m1@example.com>\r\nDate: Tue, 24 Nov 2026 11:59:00 +0000\r\nAuto-Submitted: auto-replied\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain; charset=iso-8859-1\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\nCaf=E9\r\n--b\r\nContent-Type: application/pdf; name=a.pdf\r\nContent-Disposition: attachment; filename=a.pdf\r\nContent-Transfer-Encoding: base64\r\n\r\nSGVs\r\nbG8=\r\n--b--\r\n"}`
 
-func mailSamples(t *testing.T, sns authority) map[string]sample {
+func mailSamples(t testing.TB, sns authority) map[string]sample {
 	t.Helper()
 	sendGridKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

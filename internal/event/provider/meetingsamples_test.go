@@ -38,7 +38,7 @@ func keySet(key *rsa.PublicKey) []byte {
 }
 
 // googleToken returns the token of a push subscription.
-func googleToken(t *testing.T, key *rsa.PrivateKey, audience, email string, at time.Time) string {
+func googleToken(t testing.TB, key *rsa.PrivateKey, audience, email string, at time.Time) string {
 	t.Helper()
 	unsigned := jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.MapClaims{
 		"iss": "https://accounts.google.com", "aud": audience, "email": email, "email_verified": true, "iat": at.Unix(), "exp": at.Add(time.Hour).Unix(), "sub": "1",
@@ -55,7 +55,7 @@ const pusher = "push@acme.iam.gserviceaccount.com"
 
 const teamsBody = `{"value":[{"subscriptionId":"7f3b6e0c-1","clientState":"STATE","changeType":"created","resource":"users('8b081ef6-4792-4def-b2c9-c363a1bf41d5')/onlineMeetings('MSo4YjA4MWVmNi00')/transcripts('MSMjMCMjZDA')","subscriptionExpirationDateTime":"2026-11-24T12:30:00Z","resourceData":{"id":"MSMjMCMjZDA","@odata.type":"#Microsoft.Graph.callTranscript","@odata.id":"users('8b081ef6')/onlineMeetings('MSo4')/transcripts('MSMj')"},"tenantId":"2432b57b-0abd-43db-aa7b-16eadd115d34"}]}`
 
-func meetingSamples(t *testing.T, google, foreign *rsa.PrivateKey) map[string]sample {
+func meetingSamples(t testing.TB, google, foreign *rsa.PrivateKey) map[string]sample {
 	t.Helper()
 	return map[string]sample{
 		"zoom": {

@@ -35,7 +35,7 @@ func bodies() map[string]string {
 }
 
 // samples returns a sample of each provider, and the providers.
-func samples(t *testing.T) (map[string]sample, map[string]event.Provider) {
+func samples(t testing.TB) (map[string]sample, map[string]event.Provider) {
 	t.Helper()
 	sns, google, foreign := newAuthority(t), newAuthority(t), newAuthority(t)
 	all := platformSamples()
@@ -51,7 +51,7 @@ func samples(t *testing.T) (map[string]sample, map[string]event.Provider) {
 	}
 	answers := answering{certURL: sns.pem, "https://www.googleapis.com/oauth2/v3/certs": keySet(&google.key.PublicKey)}
 	providers := map[string]event.Provider{}
-	for _, p := range provider.All(provider.Deps{Transport: answers, Now: moment}) {
+	for _, p := range provider.All(provider.Deps{Transport: answers, Roots: sns.roots, Now: moment}) {
 		if providers[p.Name].Name != "" {
 			t.Errorf("two providers are named %s", p.Name)
 		}

@@ -4,6 +4,7 @@
 package provider
 
 import (
+	"crypto/x509"
 	"net/http"
 	"slices"
 	"time"
@@ -25,6 +26,8 @@ type Deps struct {
 	// the address of S3.
 	Transport  http.RoundTripper
 	S3Endpoint string
+	// Roots replaces the authorities of the system for the certificates of SNS, for tests.
+	Roots *x509.CertPool
 }
 
 // All returns all providers. A new one is one more line in its family.
@@ -37,7 +40,7 @@ func All(d Deps) []event.Provider {
 		client.Transport = d.Transport
 	}
 	return slices.Concat(
-		email.Providers(email.Deps{Client: client, S3Endpoint: d.S3Endpoint}),
+		email.Providers(email.Deps{Client: client, S3Endpoint: d.S3Endpoint, Roots: d.Roots}),
 		platform.Providers(),
 		meeting.Providers(meeting.Deps{Client: client, Now: d.Now}),
 	)

@@ -128,7 +128,7 @@ func TestSubscriptionsOfTopicsAreConfirmed(t *testing.T) {
 	const confirm = "https://sns.eu-west-1.amazonaws.com/?Action=ConfirmSubscription&TopicArn=" + topic + "&Token=t"
 	asked := []string{}
 	var ses event.Provider
-	for _, p := range provider.All(provider.Deps{Transport: recording{answering{certURL: sns.pem, confirm: []byte("<ok/>")}, &asked}}) {
+	for _, p := range provider.All(provider.Deps{Transport: recording{answering{certURL: sns.pem, confirm: []byte("<ok/>")}, &asked}, Roots: sns.roots}) {
 		if p.Name == "ses" {
 			ses = p
 		}
