@@ -66,6 +66,9 @@ type Decision struct {
 // conflict, with who decided and when, if it was decided, has expired or was canceled,
 // or if the arguments have another hash; invalid_request for the decision.
 func (s *Store) Decide(ctx context.Context, id uuid.UUID, d Decision, via approval.DecidedVia) (*ent.Approval, error) {
+	if err := s.checkTool(ctx, id, d); err != nil {
+		return nil, err
+	}
 	var decided *ent.Approval
 	err := transaction.In(ctx, s.opt.Ent, func(ctx context.Context, client *ent.Client) error {
 		row, err := client.Approval.Get(ctx, id)
@@ -86,7 +89,7 @@ func (s *Store) Decide(ctx context.Context, id uuid.UUID, d Decision, via approv
 		if err := s.checkOpen(ctx, client, row); err != nil {
 			return err
 		}
-		if err := s.checkDecision(ctx, v, row, &d); err != nil {
+		if err := checkDecision(v, row, &d); err != nil {
 			return err
 		}
 		if decided, err = s.store(ctx, client, row, d, v.Subject, via); err != nil {
@@ -98,6 +101,23 @@ func (s *Store) Decide(ctx context.Context, id uuid.UUID, d Decision, via approv
 		return nil, err
 	}
 	return transaction.Detach(ctx, decided), nil
+}
+
+// checkTool checks other arguments by the tool of an approval, outside of the
+// transaction. It leaves to that what else is wrong with a decision.
+func (s *Store) checkTool(ctx context.Context, id uuid.UUID, d Decision) error {
+	if s.opt.Validate == nil || len(d.Arguments) == 0 || d.Action != Edit && d.Action != Approve {
+		return nil
+	}
+	row, err := transaction.Client(ctx, s.opt.Ent).Approval.Get(ctx, id)
+	if err != nil {
+		return lookup.Error("Approval", err)
+	}
+	v, _ := viewer.From(ctx)
+	if !MayDecide(v, row) || row.Status != approval.StatusPending || checkEdited(row, d.Arguments) != nil {
+		return nil
+	}
+	return s.opt.Validate(ctx, row, d.Arguments)
 }
 
 // MayDecide reports whether a viewer who sees an approval may decide about it.
@@ -156,7 +176,7 @@ func deciderName(ctx context.Context, client *ent.Client, row *ent.Approval) (st
 }
 
 // checkDecision checks a decision and normalizes it.
-func (s *Store) checkDecision(ctx context.Context, v viewer.Viewer, row *ent.Approval, d *Decision) error {
+func checkDecision(v viewer.Viewer, row *ent.Approval, d *Decision) error {
 	d.Remember = cmp.Or(d.Remember, Once)
 	if d.Action == Approve && len(d.Arguments) > 0 {
 		d.Action = Edit
@@ -190,7 +210,7 @@ func (s *Store) checkDecision(ctx context.Context, v viewer.Viewer, row *ent.App
 		return apierr.Invalid("action", "must be one of approve, edit, reject, answer")
 	}
 	if d.Action == Edit {
-		if err := s.checkEdited(ctx, row, d.Arguments); err != nil {
+		if err := checkEdited(row, d.Arguments); err != nil {
 			return err
 		}
 	} else if len(d.Arguments) > 0 {
@@ -202,7 +222,7 @@ func (s *Store) checkDecision(ctx context.Context, v viewer.Viewer, row *ent.App
 	return checkRemember(v, row, d)
 }
 
-func (s *Store) checkEdited(ctx context.Context, row *ent.Approval, arguments json.RawMessage) error {
+func checkEdited(row *ent.Approval, arguments json.RawMessage) error {
 	switch {
 	case row.Kind != approval.KindConsent:
 		return apierr.Invalid("action", "only a call that was not made yet can be edited")
@@ -210,8 +230,6 @@ func (s *Store) checkEdited(ctx context.Context, row *ent.Approval, arguments js
 		return apierr.Invalid("arguments", fmt.Sprintf("must have at most %d bytes", maxArguments))
 	case !isObject(arguments):
 		return apierr.Invalid("arguments", "must be a JSON object")
-	case s.opt.Validate != nil:
-		return s.opt.Validate(ctx, row, arguments)
 	}
 	return nil
 }

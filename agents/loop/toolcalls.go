@@ -42,6 +42,8 @@ type invocation struct {
 	err    error
 	repeat bool // a person agreed to make the call again
 	lost   bool // its error does not say whether it took effect
+
+	preview *Preview // of Arguments, if it was rendered
 }
 
 // openTurn is a turn whose calls are not all done.
@@ -129,7 +131,7 @@ func (r *run) decide(inv *invocation) bool {
 	}
 	if d.Verdict == Approved && len(d.Arguments) > 0 && !bytes.Equal(d.Arguments, inv.Arguments) {
 		inv.Note = "A person changed the arguments before the call was made: " + safetext.Truncate(string(d.Arguments), 2000)
-		inv.Arguments = d.Arguments
+		inv.Arguments, inv.preview = d.Arguments, nil
 	}
 	switch {
 	case d.Verdict == Answered:
@@ -140,7 +142,7 @@ func (r *run) decide(inv *invocation) bool {
 		inv.Failure = "Not called: nobody decided about this call in time."
 	case d.Verdict != Approved:
 		inv.Failure = "Not called: a person rejected this." + comment
-	case inv.tool == nil || inv.tool.hash() != inv.ToolHash:
+	case inv.tool == nil || inv.tool.Hash() != inv.ToolHash:
 		inv.Failure = "Not called: the tool has changed since a person agreed to this call."
 	case inv.tool.policyOf(inv.Arguments) == policy.Deny:
 		inv.Failure = "Not called: the rules of this workspace do not allow this call any more."
@@ -160,13 +162,24 @@ func (r *run) addPending(ctx context.Context, inv *invocation) {
 				p.Question, p.Risk = &q, policy.Question
 			}
 		}
-		if inv.tool.Preview != nil {
-			if preview, err := inv.tool.Preview(ctx, inv.Arguments); err == nil {
-				p.Preview = preview
-			}
+		if err := inv.render(ctx); err == nil && inv.preview != nil {
+			p.Preview = *inv.preview
 		}
 	}
 	r.outcome.Pending = append(r.outcome.Pending, p)
+}
+
+// render renders the preview of a call, once, if its tool has one. What was checked is
+// what is shown.
+func (inv *invocation) render(ctx context.Context) error {
+	if inv.preview != nil || inv.tool.Preview == nil {
+		return nil
+	}
+	preview, err := inv.tool.Preview(ctx, inv.Arguments)
+	if err == nil {
+		inv.preview = &preview
+	}
+	return err
 }
 
 // ask makes a call wait for a person.
@@ -177,7 +190,7 @@ func (inv *invocation) ask() {
 		inv.Decision += fmt.Sprintf("~%d", inv.Asks)
 	}
 	if inv.tool != nil {
-		inv.ToolHash = inv.tool.hash()
+		inv.ToolHash = inv.tool.Hash()
 	}
 }
 
@@ -244,8 +257,8 @@ func (r *run) checkPending(ctx context.Context, inv *invocation, asks bool) stri
 		_, err = inv.tool.Question(inv.Arguments)
 	case !asks:
 		return ""
-	case inv.tool.Preview != nil:
-		_, err = inv.tool.Preview(ctx, inv.Arguments)
+	default:
+		err = inv.render(ctx)
 	}
 	if err != nil {
 		return r.loop.failureMessage(ctx, inv.Name, err)

@@ -95,8 +95,8 @@ type Decision struct {
 	Answer    string
 }
 
-// hash identifies a tool as it is described to the model.
-func (t *Tool) hash() string {
+// Hash identifies a tool as it is described to the model.
+func (t *Tool) Hash() string {
 	sum := sha256.New()
 	for _, part := range []string{t.Name, t.Description, string(t.Schema)} {
 		sum.Write([]byte(part))

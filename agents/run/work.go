@@ -92,15 +92,8 @@ func (w *work) execute(ctx context.Context) (err error) {
 			return fmt.Errorf("who decides about the run: %w", err)
 		}
 	}
-	all := r.opt.Kit.Tools(runContext, w.agent.Tools)
-	if r.opt.Integrations != nil {
-		more, err := r.opt.Integrations.Tools(ctx, w.viewer, w.agent, w.row.ID)
-		if err != nil {
-			return fmt.Errorf("read the tools of the agent's integrations: %w", err)
-		}
-		all = append(all, more...)
-	}
-	if all, err = w.guard(ctx, all); err != nil {
+	all, err := w.tools(ctx, runContext)
+	if err != nil {
 		return err
 	}
 	task := loop.Task{
@@ -138,6 +131,20 @@ func (w *work) execute(ctx context.Context) (err error) {
 		err = storeErr
 	}
 	return err
+}
+
+// tools returns the tools of the agent for the person of the run, with their policies.
+func (w *work) tools(ctx context.Context, runContext tools.RunContext) ([]loop.Tool, error) {
+	r := w.runs
+	all := r.opt.Kit.Tools(runContext, w.agent.Tools)
+	if r.opt.Integrations != nil {
+		more, err := r.opt.Integrations.Tools(ctx, w.viewer, w.agent, w.row.ID)
+		if err != nil {
+			return nil, fmt.Errorf("read the tools of the agent's integrations: %w", err)
+		}
+		all = append(all, more...)
+	}
+	return w.guard(ctx, all)
 }
 
 // memories returns what the agent should know. A failure does not stop the run.

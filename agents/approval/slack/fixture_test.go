@@ -70,7 +70,16 @@ func newFixture(t *testing.T, config map[string]any) *fixture {
 	f.db = must[*store.DB](t)(store.Open(t.Context(), testkit.Database(t).AppURL, 8))
 	t.Cleanup(f.db.Close)
 	box := must[*secret.Box](t)(secret.NewBox(map[string][]byte{"k": make([]byte, secret.KeyBytes)}, "k"))
-	f.store = approval.New(approval.Options{Ent: f.db.Ent, Now: f.clock})
+	f.store = approval.New(approval.Options{Ent: f.db.Ent, Now: f.clock, Validate: func(_ context.Context, _ *ent.Approval, arguments json.RawMessage) error {
+		var in struct{ To any }
+		if err := json.Unmarshal(arguments, &in); err != nil {
+			return err
+		}
+		if _, isText := in.To.(string); !isText {
+			return apierr.Invalid("arguments.to", "must be a string")
+		}
+		return nil
+	}})
 	f.app = slack.New(slack.Options{Ent: f.db.Ent, Store: f.store, API: slackapi.New(slackapi.Options{Transport: f.slack}), Dashboard: "https://app.example.com", Now: f.clock})
 	f.inbox = inbox.New(inbox.Options{
 		Ent: f.db.Ent, Pool: f.db.Pool, Providers: []event.Provider{f.app.Provider()}, Box: box, BaseURL: "https://magpie.example.com", Now: f.clock,

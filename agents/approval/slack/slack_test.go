@@ -103,6 +103,10 @@ func TestFormsEditCommentConfirmAndAnswer(t *testing.T) {
 		t.Errorf("told %s", said)
 	}
 	has(t, "a bad edit", f.submit("UADA", map[string]string{"arguments": "no JSON", "comment": ""}), `"errors":{"arguments":"arguments: must be a JSON object"}`)
+	has(t, "an edit that does not fit the tool", f.submit("UADA", map[string]string{"arguments": `{"to": 5}`, "comment": ""}), `"errors":{"arguments":"arguments.to: must be a string"}`)
+	if row := f.read(edited.ID); row.Status != entapproval.StatusPending {
+		t.Errorf("a bad edit decides: %s", row.Status)
+	}
 	has(t, "another's edit", f.submit("UBOB", map[string]string{"arguments": "{}", "comment": ""}), "You are not an approver")
 	if got := f.submit("UADA", map[string]string{"arguments": `{"to": "bob@example.com"}`, "comment": "To Bob."}); got != "" {
 		t.Errorf("edited: %s", got)
