@@ -64,9 +64,9 @@ func (s *Store) admit(ctx context.Context, id uuid.UUID, st start) (*ent.Automat
 }
 
 func (s *Store) insert(ctx context.Context, client *ent.Client, a *ent.Automation, st start) (*ent.AutomationRun, error) {
-	found, err := find(ctx, client, a.ID, st.key)
-	if err != nil || found != nil {
-		return found, err
+	known, found, err := find(ctx, client, a.ID, st.key)
+	if err != nil || found {
+		return known, err
 	}
 	settings, err := SettingsOf(a)
 	if err != nil {
@@ -75,11 +75,11 @@ func (s *Store) insert(ctx context.Context, client *ent.Client, a *ent.Automatio
 	key := st.key
 	if a.DedupeKey != "" && st.skip == "" && !st.byHand && st.replayOf == nil {
 		if value := s.valueAt(st.Data, a.DedupeKey); value != "" {
-			other, err := find(ctx, client, a.ID, keyOf("value", value))
+			other, found, err := find(ctx, client, a.ID, keyOf("value", value))
 			switch {
 			case err != nil:
 				return nil, err
-			case other == nil:
+			case !found:
 				key = keyOf("value", value)
 			case sameEvent(other, st):
 				return other, nil
@@ -112,12 +112,16 @@ func (s *Store) insert(ctx context.Context, client *ent.Client, a *ent.Automatio
 	return create.SetEvent(sealed).SetDueAt(now).Save(ctx)
 }
 
-func find(ctx context.Context, client *ent.Client, automationID uuid.UUID, key string) (*ent.AutomationRun, error) {
-	row, err := client.AutomationRun.Query().Where(automationrun.AutomationID(automationID), automationrun.DedupeKey(key)).First(ctx)
+// find returns the run of an automation with a key. found is false without one.
+func find(ctx context.Context, client *ent.Client, automationID uuid.UUID, key string) (row *ent.AutomationRun, found bool, err error) {
+	row, err = client.AutomationRun.Query().Where(automationrun.AutomationID(automationID), automationrun.DedupeKey(key)).First(ctx)
 	if ent.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // nothing with this key is no error
+		return nil, false, nil
 	}
-	return row, err
+	if err != nil {
+		return nil, false, fmt.Errorf("find a run by its key: %w", err)
+	}
+	return row, true, nil
 }
 
 func sameEvent(row *ent.AutomationRun, st start) bool {

@@ -1,15 +1,18 @@
 package automation
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/agents/approval"
 	"github.com/magpie-search/magpie/ent"
 	entapproval "github.com/magpie-search/magpie/ent/approval"
+	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -71,6 +74,47 @@ func (p People) Decisions(ctx context.Context, of *ent.AgentRun) ([]Decision, er
 			d.Comment = *a.Comment
 		}
 		out[i] = d
+	}
+	return out, nil
+}
+
+// CheckArguments checks what a person writes in place of the arguments of a delivery.
+// known is false for an approval of something else, such as a call of an agent. The error
+// is apierr.InvalidRequest and names the argument.
+func CheckArguments(a *ent.Approval, given json.RawMessage) (known bool, err error) {
+	if a.ConfigurationHash != "" || !strings.HasPrefix(a.Tool, deliverPrefix) { // every call of an agent has a hash of its tool
+		return false, nil
+	}
+	var old Arguments
+	if err := json.Unmarshal([]byte(a.Arguments), &old); err != nil {
+		return true, fmt.Errorf("read the arguments of a delivery: %w", err)
+	}
+	_, err = old.edited(given)
+	return true, err
+}
+
+// deliverPrefix begins the names of deliveries in approvals.
+const deliverPrefix = "deliver."
+
+// edited returns the arguments with what a person has written. The target stays.
+func (a Arguments) edited(given json.RawMessage) (Arguments, error) {
+	var out Arguments
+	d := json.NewDecoder(bytes.NewReader(given))
+	d.DisallowUnknownFields()
+	if d.Decode(&out) != nil {
+		return a, apierr.Invalid("arguments", "must have title and text, and nothing else that is new")
+	}
+	switch {
+	case out.To != "" && out.To != a.To:
+		return a, apierr.Invalid("arguments.to", "cannot be changed: the automation says where the answer goes")
+	case strings.TrimSpace(out.Text) == "" || len(out.Text) > maxDelivered:
+		return a, apierr.Invalid("arguments.text", fmt.Sprintf("must have 1 to %d bytes", maxDelivered))
+	case len(out.Title) > maxTitle || strings.ContainsAny(out.Title, "\r\n"):
+		return a, apierr.Invalid("arguments.title", fmt.Sprintf("must be one line of at most %d bytes", maxTitle))
+	}
+	out.To = a.To
+	if strings.TrimSpace(out.Title) == "" {
+		out.Title = a.Title
 	}
 	return out, nil
 }

@@ -393,6 +393,11 @@ func (s *Store) checkReferences(ctx context.Context, d *Draft, settings Settings
 				return err
 			}
 		}
+		if delivery.Kind == Comment {
+			if err := s.checkComment(ctx, d, settings.Trigger, i, *delivery.Integration); err != nil {
+				return err
+			}
+		}
 		if delivery.Collection != nil {
 			collections = append(collections, *delivery.Collection)
 		}

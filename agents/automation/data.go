@@ -29,6 +29,8 @@ type Occurrence struct {
 	Object *Object `json:"object,omitempty"`
 	// Document is the document of a document trigger, or the transcript of a meeting.
 	Document uuid.UUID `json:"document,omitzero"`
+	// First is the run that had this event first, if the run replays one.
+	First uuid.UUID `json:"first,omitzero"`
 }
 
 // ReplyTo is the mail that a reply answers.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/magpie-search/magpie/agents/policy"
@@ -19,8 +18,10 @@ import (
 const (
 	// maxTries bounds the tries of a delivery that had no effect.
 	maxTries = 5
-	// maxDelivered is the maximum length of a delivered text in bytes.
+	// maxDelivered is the maximum length of a delivered text in bytes, maxTitle that of
+	// its title.
 	maxDelivered = 100_000
+	maxTitle     = 500
 )
 
 // approve asks about the deliveries that need a person, and reads the decisions.
@@ -47,7 +48,7 @@ func (w *work) approve(ctx context.Context) error {
 		if one.Status != statusPending && (one.Status != statusUnknown || one.Settled) {
 			continue
 		}
-		q := w.question(*one)
+		q := w.question(ctx, i, *one)
 		at := slices.IndexFunc(decided, func(d Decision) bool { return d.Call == q.Call && d.Unknown == q.Unknown })
 		if at < 0 {
 			questions = append(questions, q)
@@ -55,7 +56,7 @@ func (w *work) approve(ctx context.Context) error {
 			continue
 		}
 		if again := w.apply(one, decided[at]); again {
-			questions = append(questions, w.question(*one))
+			questions = append(questions, w.question(ctx, i, *one))
 		}
 		waiting = waiting || one.Status == statusPending || one.Status == statusUnknown && !one.Settled
 	}
@@ -86,14 +87,19 @@ func (w *work) ask(ctx context.Context, of *ent.AgentRun, entries []entry, quest
 	return nil
 }
 
-func (w *work) question(one entry) Question {
+func (w *work) question(ctx context.Context, i int, one entry) Question {
 	text, err := json.Marshal(one.Arguments)
 	if err != nil {
 		text = json.RawMessage("{}") // a struct of texts always encodes
 	}
 	q := Question{
-		Call: one.Call, Tool: "deliver." + one.Kind, Title: title(one), Risk: Delivery{Kind: one.Kind}.risk(), Arguments: text, Approval: withOwner(w.automation, w.settings.Approval),
+		Call: one.Call, Tool: deliverPrefix + one.Kind, Title: title(one), Risk: Delivery{Kind: one.Kind}.risk(), Arguments: text, Approval: withOwner(w.automation, w.settings.Approval),
 		Preview: "**" + one.Arguments.Title + "**\n\n" + one.Arguments.Text,
+	}
+	if inspector, calls := w.engine.Deliverers[one.Kind].(Inspector); calls {
+		if inspection, err := inspector.Inspect(ctx, w.job(i, one)); err == nil { // without it, the text is shown
+			q.Preview = inspection.Preview
+		}
 	}
 	if one.Escalated {
 		q.Call += "-escalated"
@@ -136,19 +142,12 @@ func (w *work) apply(one *entry, d Decision) (again bool) {
 	case "APPROVED":
 		one.Status = statusApproved
 	case "EDITED":
-		var edited Arguments
-		switch err := json.Unmarshal(d.Arguments, &edited); {
-		case err != nil || strings.TrimSpace(edited.Text) == "" || len(edited.Text) > maxDelivered:
+		edited, err := one.Arguments.edited(d.Arguments)
+		if err != nil { // the approval does not take such arguments
 			one.Status, one.Error = statusRejected, "the edited text cannot be used"
-		case edited.To != "" && edited.To != one.Arguments.To:
-			one.Status, one.Error = statusRejected, "the target of a delivery cannot be edited"
-		default:
-			edited.To = one.Arguments.To
-			if edited.Title == "" || strings.ContainsAny(edited.Title, "\r\n") {
-				edited.Title = one.Arguments.Title
-			}
-			one.Status, one.Arguments = statusApproved, edited
+			return false
 		}
+		one.Status, one.Arguments = statusApproved, edited
 	case "REJECTED":
 		one.Status, one.Error = statusRejected, truncated(d.Comment, 300)
 	case "CANCELED":

@@ -61,11 +61,16 @@ type Approvals interface {
 // A Job is a delivery to make.
 type Job struct {
 	// Key is the same whenever the delivery is repeated, and unique.
-	Key        string
+	Key string
+	// First is the key of the run that this one replays, directly or over others; Key if
+	// it replays none.
+	First      string
 	Automation *ent.Automation
 	Occurrence Occurrence
 	Delivery   Delivery
 	Arguments  Arguments
+	// Subject returns the member as whom the automation runs. The error is a *NotSent.
+	Subject func(ctx context.Context) (viewer.Viewer, error)
 }
 
 // Arguments are what a delivery sends and a person may edit.

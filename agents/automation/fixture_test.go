@@ -60,6 +60,8 @@ type fixture struct {
 	connector   uuid.UUID
 	integration *ent.InboundIntegration
 	notified    []string
+	deliverers  map[string]automation.Deliverer // of both engines; tests add to it before the first tick
+	box         *secret.Box
 
 	mu      sync.Mutex
 	now     time.Time
@@ -80,16 +82,17 @@ func newFixture(t *testing.T) *fixture {
 	f.connector = must[*ent.Connector](t)(f.db.Ent.Connector.Create().SetName("Files").SetType("file_upload").SetCollectionID(f.collection).Save(f.system())).ID
 	f.agent = must[*ent.Agent](t)(f.db.Ent.Agent.Create().SetName("Guide").SetSystemPrompt("Help.").SetAllCollections(false).SetCollections([]uuid.UUID{f.collection}).Save(f.system())).ID
 	f.integration = must[*ent.InboundIntegration](t)(f.db.Ent.InboundIntegration.Create().SetKind(inboundintegration.KindEmail).SetProvider("postmark").SetName("Support").SetToken("t").Save(f.system()))
-	box := must[*secret.Box](t)(secret.NewBox(map[string][]byte{"k": make([]byte, secret.KeyBytes)}, "k"))
+	f.box = must[*secret.Box](t)(secret.NewBox(map[string][]byte{"k": make([]byte, secret.KeyBytes)}, "k"))
 	f.index = index.New(f.db.Pool, analysis.New())
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	f.store = automation.NewStore(automation.Options{Ent: f.db.Ent, Box: box, Index: f.index, Deliveries: []string{automation.ReplyEmail, automation.Document}, Now: f.clock, Log: log})
+	f.store = automation.NewStore(automation.Options{Ent: f.db.Ent, Box: f.box, Index: f.index, Deliveries: []string{automation.ReplyEmail, automation.Document, automation.SlackMessage, automation.Comment}, Now: f.clock, Log: log})
 	f.approvals = approval.New(approval.Options{Ent: f.db.Ent, Now: f.clock, Log: log})
 	sender := must[*mailer.Mailer](t)(mailer.New(mailer.Options{URL: f.mails.URL, From: "support@acme.example"}))
+	f.deliverers = map[string]automation.Deliverer{automation.ReplyEmail: delivery.Reply{Sender: sender, Host: "acme.example"}}
 	for range 2 {
 		f.engines = append(f.engines, automation.NewEngine(automation.EngineOptions{
 			Store: f.store, Runner: f, Approvals: automation.People{Ent: f.db.Ent, Approvals: f.approvals}, Changes: f.index,
-			Deliverers: map[string]automation.Deliverer{automation.ReplyEmail: delivery.Reply{Sender: sender, Host: "acme.example"}},
+			Deliverers: f.deliverers,
 			Notify: func(_ context.Context, owner *ent.User, a *ent.Automation) error {
 				f.mu.Lock()
 				defer f.mu.Unlock()

@@ -99,6 +99,9 @@ func (s *Store) Replay(ctx context.Context, id uuid.UUID) (*ent.AutomationRun, e
 	if err != nil {
 		return nil, apierr.Wrap("replay a run", err)
 	}
+	if o.First == uuid.Nil {
+		o.First = old.ID
+	}
 	return s.admit(ctx, row.ID, start{Occurrence: o, key: keyOf("replay", uuid.NewString()), event: old.EventID, replayOf: &old.ID, byHand: true})
 }
 

@@ -154,8 +154,11 @@ func emailsOf(lists ...[]event.Address) func(yield func(string) bool) {
 	}
 }
 
-// loopReason says why nobody must answer a mail; empty if somebody may.
+// loopReason says why nobody must answer a mail or a comment; empty if somebody may.
 func loopReason(settings Settings, e inbox.Received) string {
+	if isOwn(e) {
+		return "it was written by a tool of Magpie"
+	}
 	m := e.Content.Mail
 	if m == nil {
 		return ""

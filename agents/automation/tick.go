@@ -193,11 +193,11 @@ func (e *Engine) startFor(ctx context.Context, client *ent.Client, a *ent.Automa
 	change, key := "changed", keyOf("document", fmt.Sprintf("%s:%d", d.ID, number))
 	if d.CreatedAt.After(seen.Add(-addedSlack)) {
 		first := keyOf("added", d.ID.String())
-		before, err := find(inside, client, a.ID, first)
+		_, found, err := find(inside, client, a.ID, first)
 		if err != nil {
-			return fmt.Errorf("look for the run of a document: %w", err)
+			return err
 		}
-		if before == nil {
+		if !found {
 			change, key = "added", first
 		}
 	}

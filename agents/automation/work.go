@@ -1,16 +1,19 @@
 package automation
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/magpie-search/magpie/agents/policy"
 	"github.com/magpie-search/magpie/agents/run"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/agentrun"
@@ -267,6 +270,7 @@ func (w *work) plan(ctx context.Context, of *ent.AgentRun) error {
 		return err
 	}
 	var entries []entry
+	asks := make([]bool, len(w.settings.Delivery))
 	for i, d := range w.settings.Delivery {
 		one := entry{Kind: d.Kind, Status: statusPending, Call: fmt.Sprintf("delivery-%d", i), Arguments: Arguments{Title: w.titleOf(d), Text: of.Answer + sources}}
 		target, err := w.target(ctx, i, one)
@@ -274,15 +278,47 @@ func (w *work) plan(ctx context.Context, of *ent.AgentRun) error {
 			one.Status, one.Error = statusFailed, target
 		}
 		one.Target, one.Arguments.To = target, target
+		if one.Status == statusPending {
+			asks[i] = w.asks(ctx, i, &one)
+		}
 		entries = append(entries, one)
 	}
 	next := automationrun.StepDelivery
-	if w.settings.Approval.Mode == ModeAlways {
+	if slices.Contains(asks, true) {
 		next = automationrun.StepApproval
+		for i := range entries {
+			if entries[i].Status == statusPending && !asks[i] {
+				entries[i].Status = statusApproved
+			}
+		}
 	}
 	return e.later(ctx, w.row, 0, func(u *ent.AutomationRunUpdate) {
 		u.SetAnswer(of.Answer).SetTokens(spent).SetDeliveries(encodeEntries(entries)).SetStep(next).SetStatus(automationrun.StatusRunning).ClearWaitingSince().ClearReason()
 	})
+}
+
+// asks reports whether a person must approve a delivery: by the automation, or by the
+// policy of the tool that makes it. It marks one that the policy does not allow.
+func (w *work) asks(ctx context.Context, i int, one *entry) bool {
+	mode := w.settings.Approval.Mode
+	inspector, calls := w.engine.Deliverers[one.Kind].(Inspector)
+	if !calls {
+		return mode == ModeAlways
+	}
+	inspection, err := inspector.Inspect(ctx, w.job(i, *one))
+	refused, known := errors.AsType[*NotSent](err)
+	switch {
+	case known && !refused.Later:
+		one.Status, one.Error = statusFailed, truncated(refused.Reason, 300)
+		return false
+	case err != nil: // it is looked at again when it is made
+		w.engine.log.WarnContext(ctx, "delivery of an automation not inspected, asking", slog.Any("run", w.row.ID), slog.Any("error", err))
+		return true
+	case inspection.Policy == policy.Deny:
+		one.Status, one.Error = statusFailed, "the rules of this workspace do not allow it"
+		return false
+	}
+	return mode != ModeNone || inspection.Policy != policy.Allow
 }
 
 // target returns to whom a delivery goes or, with an error, why it cannot be made.
@@ -305,7 +341,19 @@ func (w *work) target(ctx context.Context, i int, one entry) (string, error) {
 
 func (w *work) job(i int, one entry) Job {
 	return Job{
-		Key: fmt.Sprintf("%s-%d", w.row.ID, i), Automation: w.automation, Occurrence: w.occurrence, Delivery: w.settings.Delivery[i], Arguments: one.Arguments,
+		Key: fmt.Sprintf("%s-%d", w.row.ID, i), First: fmt.Sprintf("%s-%d", cmp.Or(w.occurrence.First, w.row.ID), i), Automation: w.automation,
+		Occurrence: w.occurrence, Delivery: w.settings.Delivery[i], Arguments: one.Arguments,
+		Subject: func(ctx context.Context) (viewer.Viewer, error) {
+			v, err := w.engine.subject(ctx, w.automation)
+			if err != nil {
+				reason := "the member as whom the automation runs could not be read"
+				if errors.Is(err, errNoMember) {
+					reason = err.Error()
+				}
+				return v, &NotSent{Reason: reason, Later: !errors.Is(err, errNoMember), Cause: err}
+			}
+			return v, nil
+		},
 	}
 }
 

@@ -18,7 +18,7 @@ func flow() map[string][]string {
 		"agents/approval":               with("agents/policy", "ent", "internal/store/lookup", "internal/store/transaction", "internal/apierr/check"),
 		"agents/approval/slack":         with("agents/approval", "agents/slackapi", "connectors", "ent", "internal/audit", "internal/event"),
 		"agents/automation":             with("agents/approval", "agents/policy", "agents/run", "ent", "internal/apierr/check", "internal/event", "internal/index", "internal/secret", "internal/store/lookup", "internal/store/transaction"),
-		"agents/automation/delivery":    with("agents/automation", "agents/slackapi", "connectors", "ent", "internal/index", "internal/ingest", "internal/mailer", "internal/model/embed"),
+		"agents/automation/delivery":    with("agents/automation", "agents/integration", "agents/loop", "agents/policy", "agents/slackapi", "connectors", "ent", "internal/index", "internal/ingest", "internal/mailer", "internal/model/embed"),
 		"agents/slackapi":               {},
 		"internal/mailer":               {"internal/safetext"},
 		"agents/catalog":                with("agents/policy", "internal/store/transaction", "ent"),

@@ -29,7 +29,8 @@ type Index interface {
 	Put(ctx context.Context, scope viewer.Scope, f index.Fence, r *index.Record) (index.Outcome, error)
 }
 
-// Document stores answers as documents of a collection. The documents belong to a paused
+// Document stores answers as documents of a collection. The answer of a replay replaces
+// that of the first run. The documents belong to a paused
 // connector of the type "automations", which is made with the first one; who deletes it
 // deletes them.
 type Document struct {
@@ -86,7 +87,7 @@ func (d Document) Deliver(ctx context.Context, j automation.Job) error {
 		return later(err)
 	}
 	title := safetext.Truncate(safetext.Line(j.Arguments.Title), 200)
-	name := "automations/" + strings.ReplaceAll(title, "/", "-") + " " + j.Key + ".md"
+	name := "automations/" + strings.ReplaceAll(title, "/", "-") + " " + j.First + ".md"
 	content := []byte("# " + title + "\n\n" + j.Arguments.Text + "\n")
 	result, err := ingest.New(d.Parser, embedder, ingest.Options{}).Process(ctx, parse.Input{Name: name, MediaType: "text/markdown", Title: title, Content: content})
 	if err != nil {
@@ -98,7 +99,7 @@ func (d Document) Deliver(ctx context.Context, j automation.Job) error {
 	}
 	now := d.Now()
 	record := &index.Record{
-		Connector: owner, Collection: c.ID, SourceID: j.Key, Path: name, Title: title, DocType: automation.DocType, Language: result.Document.Language,
+		Connector: owner, Collection: c.ID, SourceID: j.First, Path: name, Title: title, DocType: automation.DocType, Language: result.Document.Language,
 		CreatedAt: now, UpdatedAt: now, ProcessedAt: now, Bytes: int64(len(content)), Hash: result.Hash[:], Text: result.Text, Passages: result.Passages,
 		Vectors: result.Vectors, Model: embedder.Model(), Tags: []string{"automation"}, Metadata: map[string]any{"automation_id": j.Automation.ID.String()},
 	}

@@ -196,7 +196,9 @@ func (a *App) open(ctx context.Context) error {
 	if err := a.openAutomations(); err != nil {
 		return err
 	}
-	a.Approvals = approval.New(approval.Options{Ent: a.DB.Ent, Now: a.now, Log: a.Log, Resume: func(ctx context.Context, id uuid.UUID) { a.Runs.Resume(ctx, id) }})
+	a.Approvals = approval.New(approval.Options{
+		Ent: a.DB.Ent, Now: a.now, Log: a.Log, Validate: a.checkArguments, Resume: func(ctx context.Context, id uuid.UUID) { a.Runs.Resume(ctx, id) },
+	})
 	a.closers = append(a.closers, func() error { a.Approvals.Close(); return nil })
 	a.Runs, err = run.New(ctx, run.Options{
 		Ent: a.DB.Ent, Models: models, Bus: run.NewRedisBus(a.Redis, a.Log), Analyzer: analyzer, Log: a.Log, Now: a.now,

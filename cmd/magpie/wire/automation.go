@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"time"
@@ -14,7 +15,7 @@ import (
 
 // openAutomations creates the automations and what delivers their answers.
 func (a *App) openAutomations() error {
-	kinds := []string{automation.Document, automation.SlackMessage}
+	kinds := []string{automation.Document, automation.SlackMessage, automation.Comment}
 	if server := a.Config.SMTPURL.Reveal(); server != "" {
 		m, err := mailer.New(mailer.Options{URL: server, From: a.Config.SMTPFrom, Now: a.now})
 		if err != nil {
@@ -31,6 +32,7 @@ func (a *App) openAutomations() error {
 func (a *App) automations() *automation.Engine {
 	deliverers := map[string]automation.Deliverer{
 		automation.Document:     delivery.Document{Ent: a.DB.Ent, Index: a.Index, Parser: a.Parser, Models: a.Models, Now: a.now},
+		automation.Comment:      delivery.Comment{Ent: a.DB.Ent, Tools: a.Integrations},
 		automation.SlackMessage: delivery.Slack{Ent: a.DB.Ent, Settings: a.Events.Settings, API: a.slackAPI},
 	}
 	options := automation.EngineOptions{
@@ -42,6 +44,15 @@ func (a *App) automations() *automation.Engine {
 		options.Notify = a.notifyOwner
 	}
 	return automation.NewEngine(options)
+}
+
+// checkArguments checks what a person writes in place of the arguments of an approval: of
+// a delivery of an automation, or of a call of an agent.
+func (a *App) checkArguments(ctx context.Context, row *ent.Approval, given json.RawMessage) error {
+	if known, err := automation.CheckArguments(row, given); known {
+		return err
+	}
+	return a.Runs.CheckArguments(ctx, row, given)
 }
 
 // mailHost returns the domain of message ids.
