@@ -34,6 +34,13 @@ func (r *Resolver) inboundSecret(s inbox.Shown, err error) (*model.InboundIntegr
 	}, nil
 }
 
+func inboundSubscription(s inbox.Subscription, ok bool, err error) (*model.InboundSubscription, error) {
+	if err != nil || !ok {
+		return nil, err
+	}
+	return &model.InboundSubscription{ExpiresAt: s.ExpiresAt, RenewsAt: s.RenewsAt, Error: unlessEmpty(s.Error)}, nil
+}
+
 func inboundTest(c inbox.Check, err error) (*model.InboundIntegrationTest, error) {
 	if err != nil {
 		return nil, err

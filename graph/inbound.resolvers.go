@@ -20,6 +20,10 @@ func (r *inboundIntegrationResolver) URL(ctx context.Context, obj *ent.InboundIn
 	return r.Events.Address(obj), nil
 }
 
+func (r *inboundIntegrationResolver) Subscription(ctx context.Context, obj *ent.InboundIntegration) (*model.InboundSubscription, error) {
+	return inboundSubscription(r.Events.SubscriptionOf(ctx, obj))
+}
+
 func (r *mutationResolver) CreateInboundIntegration(ctx context.Context, input model.CreateInboundIntegrationInput) (*model.InboundIntegrationSecret, error) {
 	return r.inboundSecret(r.Events.Create(ctx, inboundDraft(input)))
 }

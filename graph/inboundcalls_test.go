@@ -122,3 +122,24 @@ func TestSettingsOfIntegrationsAreChecked(t *testing.T) {
 		t.Errorf("a test without a secret: %s", got.body)
 	}
 }
+
+func TestTheSubscriptionOfAnIntegrationIsShown(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	ada := h.tenant(t, "ada")
+	made := h.ask(t, ada.viewer, `mutation { createInboundIntegration(input: {provider: "teams", name: "Calls", config: {tenant_id: "t"}}) { integration { id subscription { error } } } }`, nil)
+	id := made.id(t, "createInboundIntegration.integration.id")
+	if made.at("createInboundIntegration.integration.subscription") != nil {
+		t.Errorf("created: %s", made.body)
+	}
+	_, err := h.db.Pool.Exec(t.Context(), `insert into inbound_subscriptions (integration_id, workspace_id, provider, config, external_id, expires_at, next_at, seen_at, error)
+		select id, workspace_id, provider, config, 's', '2026-11-27T12:00:00Z', '2026-11-26T00:00:00Z', updated_at, 'Refused.' from inbound_integrations where id = $1`, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := h.ask(t, ada.viewer, "query($i: ID!) { inboundIntegration(id: $i) { subscription { expiresAt renewsAt error } } }", map[string]any{"i": id})
+	const at = "inboundIntegration.subscription."
+	if got.at(at+"expiresAt") != "2026-11-27T12:00:00Z" || got.at(at+"renewsAt") != "2026-11-26T00:00:00Z" || got.at(at+"error") != "Refused." {
+		t.Errorf("shown: %s", got.body)
+	}
+}

@@ -11,7 +11,8 @@ func inboundRows(kind object) map[string]any {
 	integration := object{
 		"id": integrationID, "kind": "EMAIL", "provider": "postmark", "name": "Support", "enabled": true, "config": object{"Addresses": []any{"help@example.com"}},
 		"url": "https://magpie.example.com/api/v1/webhooks/email/postmark/" + integrationID, "token": "abc", "status": "UNVERIFIED", "lastEventAt": nil,
-		"lastError": nil, "rejected": 2, "previousUntil": nil, "createdAt": early, "updatedAt": late,
+		"lastError": nil, "rejected": 2, "previousUntil": nil, "createdAt": early,
+		"subscription": object{"expiresAt": late, "renewsAt": late, "error": nil}, "updatedAt": late,
 	}
 	shown := object{"integration": integration, "url": "https://magpie:s3cret@magpie.example.com/", "secret": "s3cret", "instructions": "Paste it."}
 	event := object{

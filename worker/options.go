@@ -36,7 +36,8 @@ type Dispatcher interface {
 	Dispatch(ctx context.Context) (int, error)
 }
 
-// Subscriptions keeps webhook subscriptions at platforms alive (worker/subscribe).
+// Subscriptions keeps webhook subscriptions at platforms alive (worker/subscribe, and
+// internal/event/inbox for those of inbound integrations).
 type Subscriptions interface {
 	Keep(ctx context.Context) (int, error)
 }
@@ -99,11 +100,13 @@ type Options struct {
 	Purge         Purger
 	Inbound       Dispatcher
 	Subscriptions Subscriptions
-	Permissions   Permissions
-	Events        Events
-	Runs          Runs
-	Automations   Automations
-	Approvals     Approvals
+	// EventSubscriptions are those of inbound integrations.
+	EventSubscriptions Subscriptions
+	Permissions        Permissions
+	Events             Events
+	Runs               Runs
+	Automations        Automations
+	Approvals          Approvals
 	// Maintain maintains data that is derived from documents, such as search
 	// indexes. Calls do not overlap.
 	Maintain func(ctx context.Context) error

@@ -122,6 +122,12 @@ func (w *Worker) loops() []loop {
 			return err
 		}})
 	}
+	if o.EventSubscriptions != nil {
+		loops = append(loops, loop{"keep subscriptions of integrations", o.SubscribeEvery, func(ctx context.Context) error {
+			_, err := o.EventSubscriptions.Keep(ctx)
+			return err
+		}})
+	}
 	if o.Permissions != nil {
 		loops = append(loops,
 			loop{"start permission refreshes", o.ScheduleEvery, o.Permissions.StartReaders},

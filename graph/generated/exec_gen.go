@@ -981,6 +981,7 @@ type ComplexityRoot struct {
 		Provider      func(childComplexity int) int
 		Rejected      func(childComplexity int) int
 		Status        func(childComplexity int) int
+		Subscription  func(childComplexity int) int
 		Token         func(childComplexity int) int
 		URL           func(childComplexity int) int
 		UpdatedAt     func(childComplexity int) int
@@ -1021,6 +1022,12 @@ type ComplexityRoot struct {
 		Options         func(childComplexity int) int
 		Secret          func(childComplexity int) int
 		Title           func(childComplexity int) int
+	}
+
+	InboundSubscription struct {
+		Error     func(childComplexity int) int
+		ExpiresAt func(childComplexity int) int
+		RenewsAt  func(childComplexity int) int
 	}
 
 	IntegrationTool struct {
@@ -2020,6 +2027,7 @@ type DocumentResolver interface {
 }
 type InboundIntegrationResolver interface {
 	URL(ctx context.Context, obj *ent.InboundIntegration) (string, error)
+	Subscription(ctx context.Context, obj *ent.InboundIntegration) (*model.InboundSubscription, error)
 }
 type InvitationResolver interface {
 	Status(ctx context.Context, obj *ent.Invitation) (model.InvitationStatus, error)
@@ -5951,6 +5959,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.InboundIntegration.Status(childComplexity), true
+	case "InboundIntegration.subscription":
+		if e.ComplexityRoot.InboundIntegration.Subscription == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundIntegration.Subscription(childComplexity), true
 	case "InboundIntegration.token":
 		if e.ComplexityRoot.InboundIntegration.Token == nil {
 			break
@@ -6106,6 +6120,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.InboundProvider.Title(childComplexity), true
+
+	case "InboundSubscription.error":
+		if e.ComplexityRoot.InboundSubscription.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundSubscription.Error(childComplexity), true
+	case "InboundSubscription.expiresAt":
+		if e.ComplexityRoot.InboundSubscription.ExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundSubscription.ExpiresAt(childComplexity), true
+	case "InboundSubscription.renewsAt":
+		if e.ComplexityRoot.InboundSubscription.RenewsAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InboundSubscription.RenewsAt(childComplexity), true
 
 	case "IntegrationTool.argumentRules":
 		if e.ComplexityRoot.IntegrationTool.ArgumentRules == nil {
@@ -12938,6 +12971,18 @@ extend type Mutation {
 extend type InboundIntegration {
   "The address at which the platform reaches it, without a secret."
   url: String!
+  "The subscription at the platform; null if Magpie keeps none."
+  subscription: InboundSubscription
+}
+
+"The registration at a platform that sends only while a subscription lasts. Magpie makes and renews it."
+type InboundSubscription {
+  "When it ends unless it is renewed; null before it was made."
+  expiresAt: Time
+  "When it is renewed, or tried again."
+  renewsAt: Time
+  "Why it could not be made or renewed."
+  error: String
 }
 
 input CreateInboundIntegrationInput {
@@ -18609,6 +18654,8 @@ func (ec *executionContext) childFields_InboundIntegration(ctx context.Context, 
 		return ec.fieldContext_InboundIntegration_rejected(ctx, field)
 	case "url":
 		return ec.fieldContext_InboundIntegration_url(ctx, field)
+	case "subscription":
+		return ec.fieldContext_InboundIntegration_subscription(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type InboundIntegration", field.Name)
 }
@@ -18685,6 +18732,18 @@ func (ec *executionContext) childFields_InboundProvider(ctx context.Context, fie
 		return ec.fieldContext_InboundProvider_documentation(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type InboundProvider", field.Name)
+}
+
+func (ec *executionContext) childFields_InboundSubscription(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "expiresAt":
+		return ec.fieldContext_InboundSubscription_expiresAt(ctx, field)
+	case "renewsAt":
+		return ec.fieldContext_InboundSubscription_renewsAt(ctx, field)
+	case "error":
+		return ec.fieldContext_InboundSubscription_error(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InboundSubscription", field.Name)
 }
 
 func (ec *executionContext) childFields_IntegrationTool(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -39423,6 +39482,38 @@ func (ec *executionContext) fieldContext_InboundIntegration_url(_ context.Contex
 	return graphql.NewScalarFieldContext("InboundIntegration", field, true, true, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _InboundIntegration_subscription(ctx context.Context, field graphql.CollectedField, obj *ent.InboundIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundIntegration_subscription(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.InboundIntegration().Subscription(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.InboundSubscription) graphql.Marshaler {
+			return ec.marshalOInboundSubscription2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInboundSubscription(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InboundIntegration_subscription(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InboundIntegration",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_InboundSubscription(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _InboundIntegrationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.InboundIntegrationConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -39981,6 +40072,75 @@ func (ec *executionContext) _InboundProvider_documentation(ctx context.Context, 
 }
 func (ec *executionContext) fieldContext_InboundProvider_documentation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("InboundProvider", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _InboundSubscription_expiresAt(ctx context.Context, field graphql.CollectedField, obj *model.InboundSubscription) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundSubscription_expiresAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExpiresAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InboundSubscription_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundSubscription", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _InboundSubscription_renewsAt(ctx context.Context, field graphql.CollectedField, obj *model.InboundSubscription) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundSubscription_renewsAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RenewsAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InboundSubscription_renewsAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundSubscription", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _InboundSubscription_error(ctx context.Context, field graphql.CollectedField, obj *model.InboundSubscription) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboundSubscription_error(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Error, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InboundSubscription_error(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InboundSubscription", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _IntegrationTool_id(ctx context.Context, field graphql.CollectedField, obj *ent.IntegrationTool) (ret graphql.Marshaler) {
@@ -78854,6 +79014,44 @@ func (ec *executionContext) _InboundIntegration(ctx context.Context, sel ast.Sel
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "subscription":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._InboundIntegration_subscription(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -79126,6 +79324,54 @@ func (ec *executionContext) _InboundProvider(ctx context.Context, sel ast.Select
 			}
 		case "documentation":
 			out.Values[i] = ec._InboundProvider_documentation(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var inboundSubscriptionImplementors = []string{"InboundSubscription"}
+
+func (ec *executionContext) _InboundSubscription(ctx context.Context, sel ast.SelectionSet, obj *model.InboundSubscription) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, inboundSubscriptionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("InboundSubscription")
+		case "expiresAt":
+			out.Values[i] = ec._InboundSubscription_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "renewsAt":
+			out.Values[i] = ec._InboundSubscription_renewsAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "error":
+			out.Values[i] = ec._InboundSubscription_error(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -92847,6 +93093,13 @@ func (ec *executionContext) unmarshalOInboundIntegrationOrder2ᚕᚖgithubᚗcom
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) marshalOInboundSubscription2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInboundSubscription(ctx context.Context, sel ast.SelectionSet, v *model.InboundSubscription) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._InboundSubscription(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOInt2ᚖint(ctx context.Context, v any) (*int, error) {

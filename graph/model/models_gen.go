@@ -935,6 +935,16 @@ type InboundProvider struct {
 	Documentation *string `json:"documentation,omitempty"`
 }
 
+// The registration at a platform that sends only while a subscription lasts. Magpie makes and renews it.
+type InboundSubscription struct {
+	// When it ends unless it is renewed; null before it was made.
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+	// When it is renewed, or tried again.
+	RenewsAt *time.Time `json:"renewsAt,omitempty"`
+	// Why it could not be made or renewed.
+	Error *string `json:"error,omitempty"`
+}
+
 type InvitationOffer struct {
 	Workspace string    `json:"workspace"`
 	Email     string    `json:"email"`

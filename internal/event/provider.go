@@ -93,6 +93,8 @@ type Provider struct {
 	// Transcript returns the transcript of a meeting, which it fetches from the
 	// platform. ErrNotReady says that it may come later. Nil for other families.
 	Transcript func(ctx context.Context, m *Meeting, s connectors.Settings) (Transcript, error)
+	// Subscriber keeps the subscription at the platform; nil where people make it.
+	Subscriber *Subscriber
 	// Probe checks the access to the platform. It may be nil.
 	Probe func(ctx context.Context, s connectors.Settings) error
 }
@@ -111,6 +113,38 @@ type Delivery struct {
 	Answer *Answer
 	// Failing is why the platform will send nothing any more; empty for none.
 	Failing string
+	// Notices are what the platform says about subscriptions.
+	Notices []Notice
+}
+
+// A Notice is what a platform says about a subscription.
+type Notice struct {
+	// Subscription is its id at the platform.
+	Subscription string
+	// Lost says that the platform has ended it. Otherwise it asks for a renewal.
+	Lost bool
+	// Failing is what to tell people if Magpie does not keep the subscription.
+	Failing string
+}
+
+// A Subscriber keeps the subscription of an integration at its platform, which ends
+// unless it is renewed. Its functions call the platform. A *Refusal is the platform's
+// reason, which is safe to show.
+type Subscriber struct {
+	// Wanted reports whether the settings have what it needs.
+	Wanted func(s connectors.Settings) bool
+	// Subscribe renews the subscription with an id. If the id is empty, or the platform
+	// does not know it any more, it makes one for deliveries to an address instead, in
+	// place of those that the same address already has.
+	Subscribe func(ctx context.Context, s connectors.Settings, id, address string) (Subscription, error)
+	// Unsubscribe ends a subscription. One that the platform does not know is no error.
+	Unsubscribe func(ctx context.Context, s connectors.Settings, id string) error
+}
+
+// A Subscription is the registration of the deliveries of an integration at its platform.
+type Subscription struct {
+	ID      string
+	Expires time.Time
 }
 
 // An Event is one event of a delivery.

@@ -250,6 +250,15 @@ func (b *Inbox) keep(ctx context.Context, p event.Provider, c *candidate, r *eve
 	if len(d.Events) > maxEvents {
 		return apierr.New(apierr.TooLarge, fmt.Sprintf("A delivery may have at most %d events", maxEvents))
 	}
+	for _, n := range d.Notices {
+		failing, err := b.notice(ctx, c.id, n)
+		if err != nil {
+			return err
+		}
+		if failing != "" {
+			d.Failing = failing
+		}
+	}
 	now := b.opt.Now()
 	batch := &pgx.Batch{}
 	for _, e := range d.Events {

@@ -39,6 +39,14 @@ func GoogleMeet(d Deps) event.Provider {
 			{Name: "subscription", Title: "Subscription", Type: connectors.TypeString, Example: "projects/acme/subscriptions/meet",
 				Help: "The name of the Pub/Sub subscription. It finds the integration for deliveries to the address without an id, and others are refused."},
 			{Name: "audience", Title: "Audience", Type: connectors.TypeString, Help: "The audience of the push subscription, if it is not the address."},
+			{Name: topicName, Title: "Topic", Type: connectors.TypeString, Example: "projects/acme/topics/meet",
+				Help: "The Pub/Sub topic of the push subscription, at which meet-api-event-push@system.gserviceaccount.com may publish. With it, a key and a user, Magpie keeps the subscription of Google Workspace Events to the user's meetings.",
+				Check: func(v any) error {
+					if text, _ := v.(string); !pubsubTopic.MatchString(text) {
+						return errors.New("must be the name of a topic, such as projects/acme/topics/meet")
+					}
+					return nil
+				}},
 			{Name: "impersonate", Title: "User", Type: connectors.TypeString, Format: connectors.FormatEmail, Help: "The user as whom transcripts and addresses of attendees are read, by domain-wide delegation."},
 			collection(),
 		},
@@ -47,7 +55,7 @@ func GoogleMeet(d Deps) event.Provider {
 			Help:  "The JSON key file of a service account with domain-wide delegation for the scopes " + scopeMeet + " and " + scopeUsers + ".",
 			Check: func(v any) error { text, _ := v.(string); _, err := parseAccount(text); return err },
 		}},
-		Hint: "In Google Cloud: a Pub/Sub topic for Google Workspace Events, and a push subscription to the address with authentication by a service account. Subscribe to conference.v2.ended and transcript.v2.fileGenerated with the Workspace Events API, and renew that subscription.",
+		Hint: "In Google Cloud: a Pub/Sub topic for Google Workspace Events, and a push subscription to the address with authentication by a service account. With a topic, a key and a user, Magpie subscribes to the user's meetings with the Workspace Events API and renews that subscription. Without them: subscribe to " + meetEnded + " and " + meetTranscript + ", and renew it.",
 		Keys: func(s connectors.Settings) []string { return lower(s.String("subscription")) },
 		Route: func(r *event.Request) ([]string, error) {
 			p, err := readPush(r.Body)
@@ -67,9 +75,12 @@ func GoogleMeet(d Deps) event.Provider {
 			if own := s.String("subscription"); own != "" && own != p.Subscription {
 				return event.Delivery{}, event.Refuse("the message is of another subscription")
 			}
+			if notice, ok := p.notice(); ok {
+				return event.Delivery{Notices: []event.Notice{notice}}, nil
+			}
 			typ := p.typ()
 			if typ == "" {
-				return event.Delivery{}, nil // a test message, or a notice of the subscription
+				return event.Delivery{}, nil // a test message
 			}
 			at, _ := time.Parse(time.RFC3339, p.Message.PublishTime)
 			return event.Delivery{Events: []event.Event{{ID: p.Message.ID, Type: typ, At: at, Summary: summary(typ+":", p.resource())}}}, nil
@@ -84,6 +95,7 @@ func GoogleMeet(d Deps) event.Provider {
 		Transcript: func(ctx context.Context, m *event.Meeting, s connectors.Settings) (event.Transcript, error) {
 			return fetchGoogle(ctx, d, m, s)
 		},
+		Subscriber: googleSubscriber(d),
 		Probe: func(ctx context.Context, s connectors.Settings) error {
 			if s.Credentials["key"] == "" {
 				return nil
@@ -212,7 +224,7 @@ func parseAccount(text string) (account, error) {
 func googleToken(ctx context.Context, d Deps, s connectors.Settings) (string, error) {
 	a, err := parseAccount(s.Credentials["key"])
 	if err != nil {
-		return "", event.Refuse("the integration has no key of a service account to read transcripts with")
+		return "", event.Refuse("the integration has no key of a service account")
 	}
 	key, err := jwt.ParseRSAPrivateKeyFromPEM([]byte(a.PrivateKey))
 	if err != nil {

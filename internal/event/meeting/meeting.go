@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,6 +32,7 @@ type Deps struct {
 	// The addresses of the platforms, for tests.
 	ZoomAPI, ZoomLogin                                   string
 	GoogleKeys, GoogleToken, GoogleMeet, GoogleDirectory string
+	GoogleEvents                                         string
 	Graph, MicrosoftLogin                                string
 }
 
@@ -42,6 +44,7 @@ func (d Deps) withDefaults() Deps {
 		{&d.ZoomAPI, "https://api.zoom.us/v2"}, {&d.ZoomLogin, "https://zoom.us"},
 		{&d.GoogleKeys, "https://www.googleapis.com/oauth2/v3/certs"}, {&d.GoogleToken, "https://oauth2.googleapis.com/token"},
 		{&d.GoogleMeet, "https://meet.googleapis.com/v2"}, {&d.GoogleDirectory, "https://admin.googleapis.com/admin/directory/v1"},
+		{&d.GoogleEvents, "https://workspaceevents.googleapis.com/v1"},
 		{&d.Graph, "https://graph.microsoft.com/v1.0"}, {&d.MicrosoftLogin, "https://login.microsoftonline.com"},
 	} {
 		if *a.field == "" {
@@ -73,47 +76,104 @@ const (
 	callTimeout = 30 * time.Second
 )
 
-// call makes a request with a bearer token and returns the body. A *event.Refusal is final;
-// event.ErrNotReady says that it may be there later.
-func call(ctx context.Context, client *http.Client, method, address, token string, form url.Values) ([]byte, error) {
+// A request is one request to a platform.
+type request struct {
+	method, address, token string
+	form                   url.Values
+	object                 any // the body as JSON, instead of a form
+}
+
+// send makes a request with a bearer token and returns the status and the body. Its errors
+// are a *event.Refusal, or passing ones.
+func send(ctx context.Context, client *http.Client, q request) (status int, content []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var body io.Reader
-	if form != nil {
-		body = strings.NewReader(form.Encode())
+	contentType := ""
+	switch {
+	case q.form != nil:
+		body, contentType = strings.NewReader(q.form.Encode()), "application/x-www-form-urlencoded"
+	case q.object != nil:
+		text, err := json.Marshal(q.object)
+		if err != nil {
+			return 0, nil, fmt.Errorf("encode a request: %w", err)
+		}
+		body, contentType = bytes.NewReader(text), "application/json"
 	}
-	r, err := http.NewRequestWithContext(ctx, method, address, body)
+	r, err := http.NewRequestWithContext(ctx, q.method, q.address, body)
 	if err != nil {
-		return nil, event.Refuse("the address of the platform is malformed")
+		return 0, nil, event.Refuse("the address of the platform is malformed")
 	}
-	if form != nil {
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
 	}
-	if token != "" {
-		r.Header.Set("Authorization", token)
+	if q.token != "" {
+		r.Header.Set("Authorization", q.token)
 	}
 	answer, err := client.Do(r)
 	if err != nil {
-		return nil, fmt.Errorf("request to %s: %w", r.URL.Host, err)
+		return 0, nil, fmt.Errorf("request to %s: %w", r.URL.Host, err)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	content, err := io.ReadAll(io.LimitReader(answer.Body, maxResponse+1))
+	content, err = io.ReadAll(io.LimitReader(answer.Body, maxResponse+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("read the response of %s: %w", r.URL.Host, err)
+		return 0, nil, fmt.Errorf("read the response of %s: %w", r.URL.Host, err)
 	case len(content) > maxResponse:
-		return nil, event.Refuse("the response of %s is larger than 8 MiB", r.URL.Host)
+		return 0, nil, event.Refuse("the response of %s is larger than 8 MiB", r.URL.Host)
 	}
-	switch answer.StatusCode {
+	return answer.StatusCode, content, nil
+}
+
+// refusal returns the error for a response that is no success.
+func refusal(address string, status int, content []byte) error {
+	host := address
+	if u, err := url.Parse(address); err == nil {
+		host = u.Host
+	}
+	switch status {
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden:
+		return event.Refuse("%s answered %d: %s", host, status, problem(content))
+	default:
+		return fmt.Errorf("%s answered %d", host, status) //nolint:err113 // for the log
+	}
+}
+
+// call makes a request with a bearer token and returns the body. A *event.Refusal is final;
+// event.ErrNotReady says that it may be there later.
+func call(ctx context.Context, client *http.Client, method, address, token string, form url.Values) ([]byte, error) {
+	status, content, err := send(ctx, client, request{method: method, address: address, token: token, form: form})
+	if err != nil {
+		return nil, err
+	}
+	switch status {
 	case http.StatusOK:
 		return content, nil
 	case http.StatusNotFound, http.StatusNoContent, http.StatusAccepted, http.StatusTooEarly, http.StatusConflict:
 		return nil, event.ErrNotReady
-	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden:
-		return nil, event.Refuse("%s answered %d: %s", r.URL.Host, answer.StatusCode, problem(content))
 	default:
-		return nil, fmt.Errorf("%s answered %d", r.URL.Host, answer.StatusCode) //nolint:err113 // for the log
+		return nil, refusal(address, status, content)
 	}
+}
+
+// exchange makes a request whose body and answer are JSON. found is false if the platform
+// does not know the resource.
+func exchange(ctx context.Context, client *http.Client, q request, into any) (found bool, err error) {
+	status, content, err := send(ctx, client, q)
+	switch {
+	case err != nil:
+		return false, err
+	case status == http.StatusNotFound || status == http.StatusGone:
+		return false, nil
+	case status < 200 || status > 299:
+		return false, refusal(q.address, status, content)
+	case into == nil || len(content) == 0:
+		return true, nil
+	}
+	if err := json.Unmarshal(content, into); err != nil {
+		return false, fmt.Errorf("decode a response: %w", err)
+	}
+	return true, nil
 }
 
 // problem returns the message of an error response.

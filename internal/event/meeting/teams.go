@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -33,11 +34,17 @@ func Teams(d Deps) event.Provider {
 			collection(),
 		},
 		Credentials: []connectors.Option{
-			{Name: secretName, Title: "Client state", Type: connectors.TypeString, Sensitive: true, Help: "The clientState of the subscription. Leave it empty to have one made."},
-			{Name: "client_secret", Title: "Client secret", Type: connectors.TypeString, Sensitive: true, Help: "Of the app registration, to read transcripts."},
+			{Name: secretName, Title: "Client state", Type: connectors.TypeString, Sensitive: true, Help: "The clientState of the subscription. Leave it empty to have one made.",
+				Check: func(v any) error {
+					if text, _ := v.(string); len(text) > maxClientState {
+						return fmt.Errorf("must have at most %d characters", maxClientState)
+					}
+					return nil
+				}},
+			{Name: "client_secret", Title: "Client secret", Type: connectors.TypeString, Sensitive: true, Help: "Of the app registration, to read transcripts and to keep the subscription."},
 		},
 		Secret: secretName, Generated: true,
-		Hint: "Create a subscription in Microsoft Graph: resource communications/onlineMeetings/getAllTranscripts, changeType created, notificationUrl and lifecycleNotificationUrl the address, clientState the secret, without resource data. Renew it before it expires.",
+		Hint: "With an application id and a client secret, Magpie makes the subscription in Microsoft Graph and renews it. Without them: create one for the resource " + teamsResource + ", changeType created, notificationUrl and lifecycleNotificationUrl the address, clientState the secret, without resource data, and renew it before it expires.",
 		Keys: func(s connectors.Settings) []string { return lower(s.String("tenant_id")) },
 		Route: func(r *event.Request) ([]string, error) {
 			all, err := readTeams(r.Body)
@@ -78,6 +85,7 @@ func Teams(d Deps) event.Provider {
 		Transcript: func(ctx context.Context, m *event.Meeting, s connectors.Settings) (event.Transcript, error) {
 			return fetchTeams(ctx, d, m, s)
 		},
+		Subscriber: teamsSubscriber(d),
 		Probe: func(ctx context.Context, s connectors.Settings) error {
 			if s.Credentials["client_secret"] == "" {
 				return nil
@@ -122,9 +130,15 @@ func receiveTeams(_ context.Context, r *event.Request, _ connectors.Settings, _ 
 		switch n.LifecycleEvent {
 		case "":
 		case "subscriptionRemoved":
-			d.Failing = "Microsoft Graph has removed the subscription; create it again"
+			d.Notices = append(d.Notices, event.Notice{Subscription: n.SubscriptionID, Lost: true, Failing: "Microsoft Graph has removed the subscription; create it again"})
 			continue
-		default: // reauthorizationRequired, missed
+		case "reauthorizationRequired":
+			d.Notices = append(d.Notices, event.Notice{Subscription: n.SubscriptionID, Failing: "Microsoft Graph asks for a renewal of the subscription: reauthorizationRequired"})
+			continue
+		case "missed":
+			d.Failing = "Microsoft Graph could not deliver all notifications: transcripts may be missing"
+			continue
+		default:
 			d.Failing = "Microsoft Graph asks for attention: " + safetext.Line(n.LifecycleEvent)
 			continue
 		}
@@ -133,7 +147,7 @@ func receiveTeams(_ context.Context, r *event.Request, _ connectors.Settings, _ 
 			return event.Delivery{}, event.ErrDelivery
 		}
 		typ := "transcript." + n.ChangeType
-		d.Events = append(d.Events, event.Event{ID: n.SubscriptionID + " " + n.ChangeType + " " + n.Resource, Type: typ, Summary: summary(typ+":", n.Resource), Body: body})
+		d.Events = append(d.Events, event.Event{ID: n.ChangeType + " " + n.Resource, Type: typ, Summary: summary(typ+":", n.Resource), Body: body})
 	}
 	return d, nil
 }

@@ -96,7 +96,7 @@ func meetingSamples(t testing.TB, google, foreign *rsa.PrivateKey) map[string]sa
 				return newRequest([]byte(strings.Replace(string(body), "STATE", secret, 1)), address)
 			},
 			keys: []string{"2432b57b-0abd-43db-aa7b-16eadd115d34"},
-			id:   "7f3b6e0c-1 created users('8b081ef6-4792-4def-b2c9-c363a1bf41d5')/onlineMeetings('MSo4YjA4MWVmNi00')/transcripts('MSMjMCMjZDA')", typ: "transcript.created",
+			id:   "created users('8b081ef6-4792-4def-b2c9-c363a1bf41d5')/onlineMeetings('MSo4YjA4MWVmNi00')/transcripts('MSMjMCMjZDA')", typ: "transcript.created",
 			content: meetingOf(func(t *testing.T, m *event.Meeting) {
 				t.Helper()
 				if m.ID != "users('8b081ef6-4792-4def-b2c9-c363a1bf41d5')/onlineMeetings('MSo4YjA4MWVmNi00')" || m.Transcript == nil {
