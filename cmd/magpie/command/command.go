@@ -37,27 +37,28 @@ type grammar struct {
 	Worker  workerCommand  `cmd:"" group:"run" help:"Run syncs and schedules."`
 	Migrate migrateCommand `cmd:"" group:"run" help:"Bring the database schema up to date, or show where it stands."`
 
-	Users       usersCommand       `cmd:"" group:"operate" help:"People who may sign in."`
-	Workspaces  workspacesCommand  `cmd:"" group:"operate" help:"Workspaces."`
-	Keys        keysCommand        `cmd:"" group:"operate" help:"API keys."`
-	Quota       quotaCommand       `cmd:"" group:"operate" help:"Queries a month of a workspace."`
-	Collections collectionsCommand `cmd:"" group:"operate" help:"Collections of documents."`
-	Connectors  connectorsCommand  `cmd:"" group:"operate" help:"Sources that fill collections."`
-	Files       filesCommand       `cmd:"" group:"operate" help:"Files of a file_upload connector."`
-	Sync        syncCommand        `cmd:"" group:"operate" help:"Syncs of a connector."`
-	Search      searchCommand      `cmd:"" group:"operate" help:"Search the indexed documents."`
-	Chat        chatCommand        `cmd:"" group:"operate" help:"Ask a question and read the cited answer."`
-	MCP         mcpCommand         `cmd:"" name:"mcp" group:"operate" help:"Serve the Model Context Protocol on standard input and output, for programs on this machine."`
-	Agents      agentsCommand      `cmd:"" group:"operate" help:"Agents, their templates and memories."`
-	Automations automationsCommand `cmd:"" group:"operate" help:"Agents that run when something happens."`
-	Analytics   analyticsCommand   `cmd:"" group:"operate" help:"What was asked, and what found nothing."`
-	Why         whyCommand         `cmd:"" group:"operate" help:"Why somebody finds a document, or does not."`
-	WhyNot      whyNotCommand      `cmd:"" group:"operate" help:"Why a search does not find a document, and what would have to change."`
-	Audit       auditCommand       `cmd:"" group:"operate" help:"Who changed what, and when."`
-	Parse       parseCommand       `cmd:"" group:"operate" help:"Print what Magpie reads in a file, as Markdown or (--json) its structure."`
-	Eval        evalCommand        `cmd:"" group:"operate" help:"Measure search quality on judged sets."`
-	Bench       benchCommand       `cmd:"" group:"operate" help:"Measure."`
-	Version     versionCommand     `cmd:"" group:"operate" help:"Print the version."`
+	Users        usersCommand        `cmd:"" group:"operate" help:"People who may sign in."`
+	Workspaces   workspacesCommand   `cmd:"" group:"operate" help:"Workspaces."`
+	Keys         keysCommand         `cmd:"" group:"operate" help:"API keys."`
+	Quota        quotaCommand        `cmd:"" group:"operate" help:"Queries a month of a workspace."`
+	Collections  collectionsCommand  `cmd:"" group:"operate" help:"Collections of documents."`
+	Connectors   connectorsCommand   `cmd:"" group:"operate" help:"Sources that fill collections."`
+	Files        filesCommand        `cmd:"" group:"operate" help:"Files of a file_upload connector."`
+	Sync         syncCommand         `cmd:"" group:"operate" help:"Syncs of a connector."`
+	Search       searchCommand       `cmd:"" group:"operate" help:"Search the indexed documents."`
+	Chat         chatCommand         `cmd:"" group:"operate" help:"Ask a question and read the cited answer."`
+	MCP          mcpCommand          `cmd:"" name:"mcp" group:"operate" help:"Serve the Model Context Protocol on standard input and output, for programs on this machine."`
+	Agents       agentsCommand       `cmd:"" group:"operate" help:"Agents, their templates and memories."`
+	Automations  automationsCommand  `cmd:"" group:"operate" help:"Agents that run when something happens."`
+	Integrations integrationsCommand `cmd:"" group:"operate" help:"Platforms, endpoints and tool servers whose tools agents call."`
+	Analytics    analyticsCommand    `cmd:"" group:"operate" help:"What was asked, and what found nothing."`
+	Why          whyCommand          `cmd:"" group:"operate" help:"Why somebody finds a document, or does not."`
+	WhyNot       whyNotCommand       `cmd:"" group:"operate" help:"Why a search does not find a document, and what would have to change."`
+	Audit        auditCommand        `cmd:"" group:"operate" help:"Who changed what, and when."`
+	Parse        parseCommand        `cmd:"" group:"operate" help:"Print what Magpie reads in a file, as Markdown or (--json) its structure."`
+	Eval         evalCommand         `cmd:"" group:"operate" help:"Measure search quality on judged sets."`
+	Bench        benchCommand        `cmd:"" group:"operate" help:"Measure."`
+	Version      versionCommand      `cmd:"" group:"operate" help:"Print the version."`
 }
 
 // globals are flags of every command.
