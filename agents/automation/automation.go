@@ -45,8 +45,11 @@ type Options struct {
 	Index ChangeNumbers
 	// Deliveries are the kinds of deliveries that this service can make.
 	Deliveries []string
-	Now        func() time.Time // time.Now
-	Log        *slog.Logger     // nil discards
+	// Answers reports whether replies to the mails of an inbound integration can be
+	// sent. Nil: all can.
+	Answers func(*ent.InboundIntegration) bool
+	Now     func() time.Time // time.Now
+	Log     *slog.Logger     // nil discards
 }
 
 // Store has the automations of all workspaces and their runs. It is safe for
@@ -393,6 +396,11 @@ func (s *Store) checkReferences(ctx context.Context, d *Draft, settings Settings
 				return err
 			}
 		}
+		if delivery.Kind == ReplyEmail {
+			if err := s.checkReply(ctx, settings.Trigger, i); err != nil {
+				return err
+			}
+		}
 		if delivery.Kind == Comment {
 			if err := s.checkComment(ctx, d, settings.Trigger, i, *delivery.Integration); err != nil {
 				return err
@@ -412,4 +420,24 @@ func (s *Store) checkReferences(ctx context.Context, d *Draft, settings Settings
 
 func (s *Store) checkIntegration(ctx context.Context, id uuid.UUID, kind inboundintegration.Kind) error {
 	return lookup.Exists(ctx, "Integration", s.client(ctx).InboundIntegration.Query().Where(inboundintegration.ID(id), inboundintegration.KindEQ(kind)))
+}
+
+// checkReply checks that the mails that start an automation can be answered.
+func (s *Store) checkReply(ctx context.Context, t Trigger, i int) error {
+	if s.opt.Answers == nil {
+		return nil
+	}
+	const way = "needs a sender of answers with its credentials in the inbound integration (postmark or ses), or a mail server (SMTP_URL)"
+	field := fmt.Sprintf("delivery[%d].kind", i)
+	if t.Integration == nil {
+		return apierr.Invalid(field, way+"; name the integration in the trigger")
+	}
+	row, err := s.client(ctx).InboundIntegration.Get(ctx, *t.Integration)
+	if err != nil {
+		return lookup.Error("Integration", err)
+	}
+	if !s.opt.Answers(row) {
+		return apierr.Invalid(field, way)
+	}
+	return nil
 }

@@ -40,6 +40,8 @@ type ReplyTo struct {
 	Subject   string   `json:"subject"`
 	MessageID string   `json:"messageId"`
 	Refs      []string `json:"references,omitempty"`
+	// Integration is the inbound integration that received it.
+	Integration uuid.UUID `json:"integration,omitzero"`
 }
 
 // Object is an object of a platform that an event is about.

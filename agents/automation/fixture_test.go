@@ -14,6 +14,7 @@ import (
 	"github.com/magpie-search/magpie/agents/automation"
 	"github.com/magpie-search/magpie/agents/automation/delivery"
 	"github.com/magpie-search/magpie/agents/run"
+	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/agentrun"
 	entautomation "github.com/magpie-search/magpie/ent/automation"
@@ -62,6 +63,7 @@ type fixture struct {
 	notified    []string
 	deliverers  map[string]automation.Deliverer // of both engines; tests add to it before the first tick
 	box         *secret.Box
+	inbound     map[uuid.UUID]connectors.Settings // of inbound integrations
 
 	mu      sync.Mutex
 	now     time.Time
@@ -88,7 +90,7 @@ func newFixture(t *testing.T) *fixture {
 	f.store = automation.NewStore(automation.Options{Ent: f.db.Ent, Box: f.box, Index: f.index, Deliveries: []string{automation.ReplyEmail, automation.Document, automation.SlackMessage, automation.Comment}, Now: f.clock, Log: log})
 	f.approvals = approval.New(approval.Options{Ent: f.db.Ent, Now: f.clock, Log: log})
 	sender := must[*mailer.Mailer](t)(mailer.New(mailer.Options{URL: f.mails.URL, From: "support@acme.example"}))
-	f.deliverers = map[string]automation.Deliverer{automation.ReplyEmail: delivery.Reply{Sender: sender, Host: "acme.example"}}
+	f.deliverers = map[string]automation.Deliverer{automation.ReplyEmail: delivery.Reply{Sender: sender, Host: "acme.example", Ent: f.db.Ent, Settings: f.settings}}
 	for range 2 {
 		f.engines = append(f.engines, automation.NewEngine(automation.EngineOptions{
 			Store: f.store, Runner: f, Approvals: automation.People{Ent: f.db.Ent, Approvals: f.approvals}, Changes: f.index,
@@ -110,6 +112,10 @@ func (f *fixture) person(email string, role membership.Role) viewer.Viewer {
 	u := must[*ent.User](f)(f.db.Ent.User.Create().SetEmail(email).SetEmailVerified(true).Save(all))
 	must[*ent.Membership](f)(f.db.Ent.Membership.Create().SetWorkspaceID(f.workspace).SetUserID(u.ID).SetRole(role).Save(all))
 	return viewer.Viewer{Workspace: f.workspace, Subject: u.ID, Kind: viewer.KindSession, Role: viewer.RoleEditor, AllCollections: true, Email: email, Verified: true}
+}
+
+func (f *fixture) settings(row *ent.InboundIntegration) (connectors.Settings, error) {
+	return f.inbound[row.ID], nil
 }
 
 func (f *fixture) system() context.Context {

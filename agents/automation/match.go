@@ -86,7 +86,7 @@ func occurrenceOf(e inbox.Received) (Occurrence, automation.Kind) {
 	case c.Mail != nil:
 		m := c.Mail
 		o.Data, o.Sender = mailData(m), m.From.Email
-		o.Mail = &ReplyTo{From: m.From.Email, Recipient: recipientOf(m), Subject: m.Subject, MessageID: m.MessageID, Refs: m.References}
+		o.Mail = &ReplyTo{From: m.From.Email, Recipient: recipientOf(m), Subject: m.Subject, MessageID: m.MessageID, Refs: m.References, Integration: e.Integration.ID}
 		return o, automation.KindEmail
 	case c.Object != nil:
 		o.Data, o.Sender = objectData(e.Type, c.Object), c.Object.Actor.Email

@@ -10,13 +10,13 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
+
+	"github.com/magpie-search/magpie/internal/httpx"
 )
 
 // TokenCredential is the name of the credential of an integration that holds the token
@@ -166,8 +166,6 @@ func (c *Client) send(ctx context.Context, method, address, kind, token string, 
 	if len(content) > maxRequest {
 		return nil, &Refused{Method: method, Code: "the request is too long"}
 	}
-	var connected atomic.Bool
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(content))
 	if err != nil {
 		return nil, &Refused{Method: method, Code: "the request cannot be made", Cause: withoutAddress(err)}
@@ -176,8 +174,9 @@ func (c *Client) send(ctx context.Context, method, address, kind, token string, 
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
+	request, begun := httpx.Watch(request)
 	response, err := c.http.Do(request)
-	if err != nil && !connected.Load() {
+	if err != nil && !begun() {
 		return nil, &Refused{Method: method, Code: "Slack could not be reached", Later: true, Cause: withoutAddress(err)}
 	}
 	if err != nil {

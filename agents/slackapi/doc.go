@@ -1,5 +1,5 @@
 // Package slackapi calls the methods of Slack's API with the token of a bot, and tells
 // what Slack refused from what nobody knows.
 //
-// Allowed imports: the standard library.
+// Allowed imports: internal/httpx.
 package slackapi

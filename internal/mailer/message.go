@@ -42,38 +42,62 @@ const (
 
 var errMessage = errors.New("unusable message")
 
-// render returns a message as it is sent, with CRLF.
-func render(m Message, from mail.Address, now time.Time) ([]byte, string, error) {
+// field is a header of a mail: its name and its value on one line, of ASCII characters.
+type field struct{ name, value string }
+
+// header is the checked header of a message, without subject and date.
+type header struct {
+	to          mail.Address
+	replyTo, id string  // replyTo may be empty
+	fields      []field // In-Reply-To, References and what follows them
+}
+
+// header checks a message.
+func (m Message) header() (header, error) {
 	to, err := mail.ParseAddress(m.To)
 	if err != nil || strings.ContainsAny(m.To, "\r\n") {
-		return nil, "", fmt.Errorf("%w: the address of the recipient", errMessage)
+		return header{}, fmt.Errorf("%w: the address of the recipient", errMessage)
 	}
-	if len(m.Text) > maxText || m.ID == "" {
-		return nil, "", fmt.Errorf("%w: its text or id", errMessage)
+	if len(m.Text) > maxText || bracket(m.ID) == "" {
+		return header{}, fmt.Errorf("%w: its text or id", errMessage)
 	}
-	var b bytes.Buffer
-	header := func(name, value string) {
-		value = safetext.TruncateBytes(safetext.Line(value), maxHeader)
-		if value != "" {
-			b.WriteString(textproto.CanonicalMIMEHeaderKey(name) + ": " + value + "\r\n")
+	h := header{to: *to, id: bracket(m.ID)}
+	if reply, err := mail.ParseAddress(m.ReplyTo); err == nil {
+		h.replyTo = oneLine(reply.String())
+	}
+	add := func(name, value string) {
+		if value = oneLine(value); value != "" {
+			h.fields = append(h.fields, field{textproto.CanonicalMIMEHeaderKey(name), value})
 		}
 	}
-	header("From", from.String())
-	header("To", to.String())
-	if reply, err := mail.ParseAddress(m.ReplyTo); err == nil {
-		header("Reply-To", reply.String())
-	}
-	header("Subject", mime.QEncoding.Encode("utf-8", safetext.Line(m.Subject)))
-	header("Date", now.Format(time.RFC1123Z))
-	header("Message-ID", bracket(m.ID))
-	header("In-Reply-To", bracket(m.InReplyTo))
-	header("References", references(m))
+	add("In-Reply-To", bracket(m.InReplyTo))
+	add("References", references(m))
 	if m.Automatic {
-		header("Auto-Submitted", "auto-replied")
-		header("X-Auto-Response-Suppress", "All")
+		add("Auto-Submitted", "auto-replied")
+		add("X-Auto-Response-Suppress", "All")
 	}
 	for _, name := range sortedKeys(m.Headers) {
-		header(name, mime.QEncoding.Encode("utf-8", safetext.Line(m.Headers[name])))
+		add(name, mime.QEncoding.Encode("utf-8", safetext.Line(m.Headers[name])))
+	}
+	return h, nil
+}
+
+func oneLine(value string) string { return safetext.TruncateBytes(safetext.Line(value), maxHeader) }
+
+// render returns a message as it is sent, with CRLF.
+func render(m Message, from mail.Address, now time.Time) ([]byte, string, error) {
+	h, err := m.header()
+	if err != nil {
+		return nil, "", err
+	}
+	var b bytes.Buffer
+	for _, f := range append([]field{
+		{"From", oneLine(from.String())}, {"To", oneLine(h.to.String())}, {"Reply-To", h.replyTo}, {"Subject", oneLine(mime.QEncoding.Encode("utf-8", safetext.Line(m.Subject)))},
+		{"Date", now.Format(time.RFC1123Z)}, {"Message-ID", h.id},
+	}, h.fields...) {
+		if f.value != "" {
+			b.WriteString(f.name + ": " + f.value + "\r\n")
+		}
 	}
 	b.WriteString("MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n")
 	w := quotedprintable.NewWriter(&b)
@@ -84,7 +108,7 @@ func render(m Message, from mail.Address, now time.Time) ([]byte, string, error)
 	if err := w.Close(); err != nil {
 		return nil, "", fmt.Errorf("write a mail: %w", err)
 	}
-	return b.Bytes(), to.Address, nil
+	return b.Bytes(), h.to.Address, nil
 }
 
 func sortedKeys(m map[string]string) []string {

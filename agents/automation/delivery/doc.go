@@ -2,6 +2,6 @@
 // Slack, comments on the objects of events, and documents in a collection.
 //
 // Allowed imports: agents/automation, agents/integration, agents/loop, agents/policy,
-// agents/slackapi, connectors, ent, internal/index, internal/ingest, internal/mailer,
-// internal/model/embed and leaves.
+// agents/slackapi, connectors, ent, internal/event/email, internal/index, internal/ingest,
+// internal/mailer, internal/model/embed and leaves.
 package delivery

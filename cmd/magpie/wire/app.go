@@ -97,6 +97,7 @@ type App struct {
 	Approvals  *approval.Store
 	Slack      *approvalslack.App // posts approvals
 	slackAPI   *slackapi.Client
+	mailAPI    *mailer.API
 	Runs       *run.Runs
 	Queries    *analytics.Log
 	Queue      *queue.Asynq
@@ -225,6 +226,7 @@ func (a *App) open(ctx context.Context) error {
 	})
 	a.openSignOn()
 	a.Inbox = inbound.New(a.DB.Pool, a.DB.Ent, a.Kinds, a.Secrets, inbound.Options{BaseURL: a.Config.PublicURL(), Now: a.now, Log: a.Log})
+	a.mailAPI = mailer.NewAPI(mailer.APIOptions{Dial: guard.DialContext, Now: a.now})
 	a.slackAPI = slackapi.New(slackapi.Options{Dial: guard.DialContext})
 	a.Slack = approvalslack.New(approvalslack.Options{
 		Ent: a.DB.Ent, Store: a.Approvals, API: a.slackAPI, Dashboard: a.Config.DashboardAddress(), Now: a.now, Log: a.Log,

@@ -15,22 +15,37 @@ import (
 
 // openAutomations creates the automations and what delivers their answers.
 func (a *App) openAutomations() error {
-	kinds := []string{automation.Document, automation.SlackMessage, automation.Comment}
+	var answers func(*ent.InboundIntegration) bool
 	if server := a.Config.SMTPURL.Reveal(); server != "" {
 		m, err := mailer.New(mailer.Options{URL: server, From: a.Config.SMTPFrom, Now: a.now})
 		if err != nil {
 			return fmt.Errorf("SMTP_URL: %w", err)
 		}
 		a.mailer = m
-		kinds = append(kinds, automation.ReplyEmail)
+	} else {
+		answers = func(row *ent.InboundIntegration) bool { return a.reply().Answers(row) }
 	}
-	a.Automations = automation.NewStore(automation.Options{Ent: a.DB.Ent, Box: a.Secrets, Index: a.Index, Deliveries: kinds, Now: a.now, Log: a.Log})
+	a.Automations = automation.NewStore(automation.Options{
+		Ent: a.DB.Ent, Box: a.Secrets, Index: a.Index, Answers: answers, Now: a.now, Log: a.Log,
+		Deliveries: []string{automation.ReplyEmail, automation.SlackMessage, automation.Comment, automation.Document},
+	})
 	return nil
+}
+
+// reply returns what answers mails: by the API of the integration that received one, or by
+// SMTP_URL.
+func (a *App) reply() delivery.Reply {
+	r := delivery.Reply{Host: a.mailHost(), Ent: a.DB.Ent, Settings: a.Events.Settings, API: a.mailAPI}
+	if a.mailer != nil {
+		r.Sender = a.mailer
+	}
+	return r
 }
 
 // automations returns the engine of a worker.
 func (a *App) automations() *automation.Engine {
 	deliverers := map[string]automation.Deliverer{
+		automation.ReplyEmail:   a.reply(),
 		automation.Document:     delivery.Document{Ent: a.DB.Ent, Index: a.Index, Parser: a.Parser, Models: a.Models, Now: a.now},
 		automation.Comment:      delivery.Comment{Ent: a.DB.Ent, Tools: a.Integrations},
 		automation.SlackMessage: delivery.Slack{Ent: a.DB.Ent, Settings: a.Events.Settings, API: a.slackAPI},
@@ -40,7 +55,6 @@ func (a *App) automations() *automation.Engine {
 		Principals: a.Principals,
 	}
 	if a.mailer != nil {
-		deliverers[automation.ReplyEmail] = delivery.Reply{Sender: a.mailer, Host: a.mailHost()}
 		options.Notify = a.notifyOwner
 	}
 	return automation.NewEngine(options)

@@ -19,12 +19,13 @@ func Postmark() event.Provider {
 	return event.Provider{
 		Family: event.Email, Name: "postmark", Title: "Postmark", Description: "Mails to an inbound stream of Postmark.",
 		Documentation: "https://postmarkapp.com/developer/webhooks/inbound-webhook",
-		Options:       options(),
-		Credentials: []connectors.Option{{
-			Name: secretName, Title: "Password", Type: connectors.TypeString, Sensitive: true, Help: "The password in the address. Leave it empty to have one made.",
-		}},
+		Options:       options(senderOption("An address that Postmark may send from. With it and the server token, answers to the mails go by Postmark.")),
+		Credentials: []connectors.Option{
+			{Name: secretName, Title: "Password", Type: connectors.TypeString, Sensitive: true, Help: "The password in the address. Leave it empty to have one made."},
+			{Name: serverTokenName, Title: "Server token", Type: connectors.TypeString, Sensitive: true, Help: "To answer by Postmark: in the server, API Tokens."},
+		},
 		Secret: secretName, Generated: true, Basic: true,
-		Hint: "In the inbound stream: Settings, Webhook. Paste the address, which has the user and the password.",
+		Hint: "In the inbound stream: Settings, Webhook. Paste the address, which has the user and the password. To answer mails by Postmark, enter a sender and the server token.",
 		Keys: addressKeys,
 		Route: func(r *event.Request) ([]string, error) {
 			var p postmarkMail

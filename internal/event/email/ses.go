@@ -30,6 +30,9 @@ const (
 	maxMailSize = 40 << 20 // SES accepts mails of 40 MB
 )
 
+// region matches the name of a region.
+var region = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-\d{1,2}$`)
+
 // topicARN matches the name of a topic; its first group is the region.
 var topicARN = regexp.MustCompile(`^arn:aws(?:-[a-z-]+)?:sns:([a-z0-9-]{1,40}):\d{12}:[A-Za-z0-9_.-]{1,256}$`)
 
@@ -51,10 +54,18 @@ func SES(d Deps) event.Provider {
 				}
 				return nil
 			},
+		}, senderOption("An address that SES may send from. With it and an access key, answers to the mails go by SES."), connectors.Option{
+			Name: regionName, Title: "Region of answers", Type: connectors.TypeString, Example: "eu-west-1", Help: "Where SES sends from. Empty: the region of the first topic.",
+			Check: func(v any) error {
+				if text, _ := v.(string); text != "" && !region.MatchString(text) {
+					return errors.New("must be a region such as eu-west-1")
+				}
+				return nil
+			},
 		}),
 		Credentials: []connectors.Option{
-			{Name: keyIDName, Title: "Access key id", Type: connectors.TypeString, Help: "For rules with the action S3: a key that may read the bucket."},
-			{Name: keyName, Title: "Secret access key", Type: connectors.TypeString, Sensitive: true, Help: "For rules with the action S3."},
+			{Name: keyIDName, Title: "Access key id", Type: connectors.TypeString, Help: "For rules with the action S3: a key that may read the bucket. To answer by SES: one that may ses:SendEmail."},
+			{Name: keyName, Title: "Secret access key", Type: connectors.TypeString, Sensitive: true, Help: "For rules with the action S3, and to answer by SES."},
 		},
 		Hint: "In SES: a receipt rule with the action SNS (mails up to 150 KB) or S3 with a topic. In SNS: subscribe the address to the topic by HTTPS. Magpie confirms the subscription.",
 		Keys: func(s connectors.Settings) []string {
