@@ -133,6 +133,11 @@ func domain(address string) string {
 	return strings.ToLower(strings.Trim(address[i+1:], " <>"))
 }
 
+// aligned reports whether two addresses have the same domain.
+func aligned(envelope, from string) bool {
+	return domain(envelope) != "" && domain(envelope) == domain(from)
+}
+
 // complete fills what follows from other fields of a mail.
 func complete(m *event.Mail) {
 	m.Text, m.HTML = clip(m.Text), clip(m.HTML)

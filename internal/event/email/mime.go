@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/base64"
 	"io"
+	"maps"
 	"mime"
 	"mime/multipart"
 	"mime/quotedprintable"
 	"net/http"
 	"net/mail"
 	"net/textproto"
+	"slices"
 	"strings"
 
 	"golang.org/x/text/encoding/htmlindex"
@@ -55,12 +57,17 @@ func parseMIME(raw []byte) (*event.Mail, error) {
 		return nil, event.ErrDelivery
 	}
 	m := &event.Mail{Headers: map[string]string{}}
-	for name, values := range message.Header {
-		if len(m.Headers) < 200 && len(values) > 0 {
+	// The headers that decide something come first: no number of others displaces them.
+	for _, name := range append(slices.Clone(decisive), slices.Sorted(maps.Keys(message.Header))...) {
+		if values := message.Header[name]; len(m.Headers) < 200 && len(values) > 0 {
 			m.Headers[http.CanonicalHeaderKey(name)] = safetext.TruncateBytes(safetext.Line(decodeWords(values[0])), 2000)
 		}
 	}
 	fromHeaders(m)
+	if len(message.Header["From"]) > 1 {
+		// What the platform has verified is one of them, and nobody knows which.
+		m.From = event.Address{}
+	}
 	if date, err := message.Header.Date(); err == nil {
 		m.Date = date.UTC()
 	}
@@ -68,6 +75,11 @@ func parseMIME(raw []byte) (*event.Mail, error) {
 	w.part(textproto.MIMEHeader(message.Header), message.Body, 0)
 	complete(m)
 	return m, nil
+}
+
+// decisive are the headers from which a mail is filled and judged.
+var decisive = []string{
+	"From", "To", "Cc", "Subject", "Date", "Message-Id", "In-Reply-To", "References", "Auto-Submitted", "Precedence", "X-Auto-Response-Suppress", "List-Id", "List-Unsubscribe", "Return-Path",
 }
 
 // fromHeaders fills a mail from its headers.
@@ -115,15 +127,22 @@ func (w *mimeWalk) part(header textproto.MIMEHeader, body io.Reader, depth int) 
 	text := toUTF8(content, parameters["charset"])
 	switch {
 	case disposition != "attachment" && name == "" && kind == "text/plain":
-		w.mail.Text += text
+		w.add(&w.mail.Text, text)
 	case disposition != "attachment" && name == "" && kind == "text/html":
-		w.mail.HTML += text
+		w.add(&w.mail.HTML, text)
 	default:
 		if len(w.mail.Attachments) < maxAttachments {
 			w.mail.Attachments = append(w.mail.Attachments, event.Attachment{
 				Name: safetext.TruncateBytes(safetext.Line(name), 255), ContentType: kind, ContentID: strings.Trim(header.Get("Content-Id"), "<>"), Size: len(content), Content: content,
 			})
 		}
+	}
+}
+
+// add appends a text unless there is already more than is kept.
+func (w *mimeWalk) add(to *string, text string) {
+	if len(*to) <= maxTextBytes {
+		*to += text
 	}
 }
 

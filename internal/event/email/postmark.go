@@ -138,5 +138,5 @@ func readSPF(header, from string) (result string, verified bool) {
 	result, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(header)), " ")
 	_, after, found := strings.Cut(header, "envelope-from=")
 	envelope, _, _ := strings.Cut(after, ";")
-	return result, found && result == "pass" && domain(envelope) != "" && domain(strings.Trim(envelope, `" `)) == domain(from)
+	return result, found && result == "pass" && aligned(strings.Trim(envelope, `" `), from)
 }

@@ -207,7 +207,7 @@ func readSendGrid(contentType string, body []byte) (*event.Mail, error) {
 	m.SPF = strings.ToLower(safetext.Line(f.text("SPF")))
 	var signed bool
 	m.DKIM, signed = readDKIM(f.text("dkim"), m.From.Email)
-	m.Verified = signed || m.SPF == "pass" && e.From != "" && domain(e.From) == domain(m.From.Email)
+	m.Verified = signed || m.SPF == "pass" && aligned(e.From, m.From.Email)
 	m.SpamScore, _ = strconv.ParseFloat(strings.TrimSpace(f.text("spam_score")), 64)
 	return m, nil
 }
@@ -215,14 +215,22 @@ func readSendGrid(contentType string, body []byte) (*event.Mail, error) {
 // parsed returns the mail of a body whose parts SendGrid has parsed.
 func (f form) parsed() *event.Mail {
 	m := &event.Mail{Headers: map[string]string{}, Text: f.text("text"), HTML: f.text("html")}
+	senders := 0
 	for line := range strings.SplitSeq(unfold(f.text("headers")), "\n") {
 		name, value, ok := strings.Cut(line, ":")
-		if name = http.CanonicalHeaderKey(strings.TrimSpace(name)); ok && m.Headers[name] == "" && len(m.Headers) < 200 {
+		name = http.CanonicalHeaderKey(strings.TrimSpace(name))
+		if ok && name == "From" {
+			senders++
+		}
+		if ok && m.Headers[name] == "" && len(m.Headers) < 200 {
 			m.Headers[name] = safetext.TruncateBytes(safetext.Line(decodeWords(value)), 2000)
 		}
 	}
 	fromHeaders(m)
 	m.From, m.To, m.Subject = parseAddress(f.text("from")), parseAddresses(f.text("to")), f.text("subject")
+	if senders > 1 {
+		m.From = event.Address{} // as in parseMIME
+	}
 	if cc := f.text("cc"); cc != "" {
 		m.CC = parseAddresses(cc)
 	}

@@ -236,7 +236,13 @@ func (n sesNotification) judge(m *event.Mail) {
 	if n.Receipt.Spam.text() == "fail" {
 		m.SpamScore = 10
 	}
-	m.Verified = m.DMARC == "pass" || m.DMARC != "fail" && m.SPF == "pass" && domain(n.Mail.Source) == domain(m.From.Email)
+	// The verdicts are about the sender that SES has read. Another reader of the same mail
+	// may see another one, which nobody has verified.
+	from := n.Mail.CommonHeaders.From
+	if len(from) != 1 || m.From.Email == "" || !strings.EqualFold(parseAddress(from[0]).Email, m.From.Email) {
+		return
+	}
+	m.Verified = m.DMARC == "pass" || m.DMARC != "fail" && m.SPF == "pass" && aligned(n.Mail.Source, m.From.Email)
 }
 
 func topicRegion(arn string) string {
@@ -297,7 +303,8 @@ func completeSES(ctx context.Context, d Deps, m *event.Mail, s connectors.Settin
 	if err != nil {
 		return event.Refuse("the object in the bucket is no mail")
 	}
-	full.Recipient, full.SPF, full.DKIM, full.DMARC, full.Virus, full.SpamScore, full.Verified = m.Recipient, m.SPF, m.DKIM, m.DMARC, m.Virus, m.SpamScore, m.Verified
+	full.Recipient, full.SPF, full.DKIM, full.DMARC, full.Virus, full.SpamScore = m.Recipient, m.SPF, m.DKIM, m.DMARC, m.Virus, m.SpamScore
+	full.Verified = m.Verified && strings.EqualFold(full.From.Email, m.From.Email)
 	*m = *full
 	return nil
 }

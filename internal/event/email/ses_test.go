@@ -32,7 +32,7 @@ func TestAMailInABucketIsRead(t *testing.T) {
 	}
 	ses := email.SES(email.Deps{Client: &http.Client{Transport: &http.Transport{}}, S3Endpoint: server.Endpoint})
 	read := func(key string, secrets map[string]string) (*event.Mail, error) {
-		m := &event.Mail{SPF: "pass", Verified: true, Object: &event.StoredMail{Bucket: "mails", Key: key, Region: "us-east-1"}}
+		m := &event.Mail{SPF: "pass", Verified: true, From: event.Address{Email: "Ada@example.com"}, Object: &event.StoredMail{Bucket: "mails", Key: key, Region: "us-east-1"}}
 		return m, ses.Complete(t.Context(), &event.Content{Mail: m}, connectors.Settings{Credentials: secrets})
 	}
 	good := map[string]string{"access_key_id": server.AccessKey, "secret_access_key": server.SecretKey}
