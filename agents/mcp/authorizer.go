@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
@@ -44,14 +45,30 @@ type AuthOptions struct {
 	// Client is a client that was registered by hand; nil if there is none.
 	Client *Credentials
 	Tokens Tokens
-	Flows  Flows
-	Now    func() time.Time // nil is time.Now
+	// Flows is nil if the caller cannot connect an account.
+	Flows Flows
+	Now   func() time.Time // nil is time.Now
 }
 
 // Authorizer adds a person's access token to requests and renews it. Where there is
 // none that works, it begins a connection and fails with a [NeedsAuthError]. It
 // implements the SDK's auth.OAuthHandler and is safe for concurrent use.
-type Authorizer struct{ opt AuthOptions }
+type Authorizer struct {
+	opt AuthOptions
+
+	mu   sync.Mutex
+	last beginning
+}
+
+// A beginning is a connection that was begun. The SDK asks twice within one call.
+type beginning struct {
+	cause string
+	at    time.Time
+	asked *NeedsAuthError
+}
+
+// sameBeginning is how long a call for the same reason gets the same address.
+const sameBeginning = 30 * time.Second
 
 // NewAuthorizer returns an Authorizer.
 func NewAuthorizer(opt AuthOptions) *Authorizer {
@@ -130,10 +147,13 @@ func (a *Authorizer) refresh(ctx context.Context, used string) (renewed Grant, e
 		if g.Refresh == "" {
 			return refused
 		}
-		next, err := a.request(ctx, g, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {g.Refresh}})
+		// The answer may have the only refresh token that works, whoever called is gone or
+		// not.
+		next, err := a.request(context.WithoutCancel(ctx), g, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {g.Refresh}})
 		var answer *tokenError
 		if errors.As(err, &answer) && answer.refused() {
 			g.Access, g.Refresh, g.ExpiresAt = "", "", time.Time{}
+			g.Registered = g.Registered && answer.code == "invalid_grant" // else the client is not known any more
 			if err := a.opt.Tokens.Save(context.WithoutCancel(ctx), g); err != nil {
 				return fmt.Errorf("save the grant: %w", err)
 			}
@@ -142,7 +162,6 @@ func (a *Authorizer) refresh(ctx context.Context, used string) (renewed Grant, e
 		if err != nil {
 			return err
 		}
-		// The old refresh token may be spent, whoever called is gone or not.
 		if err := a.opt.Tokens.Save(context.WithoutCancel(ctx), next); err != nil {
 			return fmt.Errorf("save the grant: %w", err)
 		}
@@ -182,11 +201,24 @@ func (a *Authorizer) Authorize(ctx context.Context, request *http.Request, respo
 			return a.unavailable(err)
 		}
 	}
-	return a.begin(ctx, c, g)
+	err = a.begin(ctx, c, g)
+	if needed, ok := errors.AsType[*NeedsAuthError](err); ok {
+		needed.More = response.StatusCode == http.StatusForbidden && used != ""
+	}
+	return err
 }
 
 // begin starts a connection and returns the *NeedsAuthError that asks for it.
 func (a *Authorizer) begin(ctx context.Context, c challenge, before Grant) error {
+	if a.opt.Flows == nil {
+		return &NeedsAuthError{Server: a.opt.Server}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	cause := fmt.Sprintf("%q %q", c, before.Access)
+	if a.last.cause == cause && a.opt.Now().Before(a.last.at.Add(sameBeginning)) {
+		return &NeedsAuthError{Server: a.opt.Server, URL: a.last.asked.URL, Scopes: a.last.asked.Scopes}
+	}
 	flow, err := a.discover(ctx, c, before)
 	if err != nil {
 		return err
@@ -201,7 +233,9 @@ func (a *Authorizer) begin(ctx context.Context, c challenge, before Grant) error
 		Endpoint: oauth2.Endpoint{AuthURL: flow.AuthorizationURL, TokenURL: flow.TokenURL},
 	}
 	address := config.AuthCodeURL(state, oauth2.S256ChallengeOption(flow.Verifier), oauth2.SetAuthURLParam("resource", flow.Resource))
-	return &NeedsAuthError{Server: a.opt.Server, URL: address, Scopes: flow.Scopes}
+	asked := &NeedsAuthError{Server: a.opt.Server, URL: address, Scopes: flow.Scopes}
+	a.last = beginning{cause: cause, at: a.opt.Now(), asked: asked}
+	return asked
 }
 
 // Begin starts a connection before any call needs it. It returns the address where the

@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/magpie-search/magpie/agents/mcp"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/testkit/mcpserver"
 )
 
 func needsAuth(t *testing.T, err error) *mcp.NeedsAuthError {
@@ -26,7 +28,7 @@ func needsAuth(t *testing.T, err error) *mcp.NeedsAuthError {
 
 func TestAPersonIsAskedToConnectAnAccountAndThenServed(t *testing.T) {
 	t.Parallel()
-	a := newAuthServer(t)
+	a := mcpserver.New(t)
 	p := newPerson(t, a, newClient(t, mcp.Limits{}), "ada")
 	_, err := p.whoami(t.Context())
 	needed := needsAuth(t, err)
@@ -34,6 +36,9 @@ func TestAPersonIsAskedToConnectAnAccountAndThenServed(t *testing.T) {
 		t.Errorf("the scopes are %v", needed.Scopes)
 	}
 	wantError(t, err, apierr.Unauthorized, "Tracker needs you to connect your account")
+	if len(p.flows) != 1 {
+		t.Errorf("%d connections were begun", len(p.flows))
+	}
 	if strings.Contains(err.Error(), "state=") || strings.Contains(apierr.From(err).Message, "http") {
 		t.Errorf("the error has the address: %v", err)
 	}
@@ -48,7 +53,7 @@ func TestAPersonIsAskedToConnectAnAccountAndThenServed(t *testing.T) {
 
 func TestTheTokensOfTwoPeopleNeverMix(t *testing.T) {
 	t.Parallel()
-	a := newAuthServer(t)
+	a := mcpserver.New(t)
 	client := newClient(t, mcp.Limits{})
 	people := []*person{newPerson(t, a, client, "ada"), newPerson(t, a, client, "bob")}
 	for _, p := range people {
@@ -59,7 +64,7 @@ func TestTheTokensOfTwoPeopleNeverMix(t *testing.T) {
 		p := people[i%2]
 		calls.Go(func() {
 			if i%10 == 5 {
-				a.expire()
+				a.Expire()
 			}
 			p.now.Add(int64(2 * time.Minute)) // so that a token that was just renewed is renewed again
 			if who, err := p.whoami(t.Context()); err == nil && who != p.name {
@@ -78,21 +83,21 @@ func TestTheTokensOfTwoPeopleNeverMix(t *testing.T) {
 
 func TestTwentyCallsRenewATokenOnce(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(*authServer, *person){
-		"before it expires":       func(_ *authServer, p *person) { p.now.Store(int64(time.Hour - 30*time.Second)) },
-		"after it expired":        func(_ *authServer, p *person) { p.now.Store(int64(2 * time.Hour)) },
-		"when the server says so": func(a *authServer, p *person) { a.expire(); p.now.Store(int64(10 * time.Minute)) },
+	for name, end := range map[string]func(*mcpserver.Server, *person){
+		"before it expires":       func(_ *mcpserver.Server, p *person) { p.now.Store(int64(time.Hour - 30*time.Second)) },
+		"after it expired":        func(_ *mcpserver.Server, p *person) { p.now.Store(int64(2 * time.Hour)) },
+		"when the server says so": func(a *mcpserver.Server, p *person) { a.Expire(); p.now.Store(int64(10 * time.Minute)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newAuthServer(t)
+			a := mcpserver.New(t)
 			client := newClient(t, mcp.Limits{Parallel: 20})
 			p := newPerson(t, a, client, "ada")
 			p.connect(t)
 			end(a, p)
 			var calls sync.WaitGroup
 			for range 20 {
-				s := open(t, client, mcp.Server{Transport: mcp.HTTP, URL: a.url, OAuth: p.authorizer})
+				s := open(t, client, mcp.Server{Transport: mcp.HTTP, URL: a.URL, OAuth: p.authorizer})
 				calls.Go(func() {
 					if _, _, err := s.Tools(t.Context()); err != nil {
 						t.Errorf("list: %v", err)
@@ -100,7 +105,7 @@ func TestTwentyCallsRenewATokenOnce(t *testing.T) {
 				})
 			}
 			calls.Wait()
-			if n := a.refreshes.Load(); n != 1 {
+			if n := a.Refreshes.Load(); n != 1 {
 				t.Errorf("the token was renewed %d times", n)
 			}
 		})
@@ -109,21 +114,21 @@ func TestTwentyCallsRenewATokenOnce(t *testing.T) {
 
 func TestARefreshTokenThatIsRefusedAsksThePersonAgain(t *testing.T) {
 	t.Parallel()
-	a := newAuthServer(t)
+	a := mcpserver.New(t)
 	p := newPerson(t, a, newClient(t, mcp.Limits{}), "ada")
 	p.connect(t)
-	a.expire()
-	a.forget()
+	a.Expire()
+	a.Forget()
 	p.now.Store(int64(2 * time.Hour))
 	_, err := p.whoami(t.Context())
 	needed := needsAuth(t, err)
 	if g, err := p.Load(t.Context()); err != nil || g.Access != "" || g.Refresh != "" {
 		t.Errorf("the dead tokens are kept: %v", err)
 	}
-	before := a.refreshes.Load()
+	before := a.Refreshes.Load()
 	_, err = p.whoami(t.Context())
 	_ = needsAuth(t, err)
-	if a.refreshes.Load() != before {
+	if a.Refreshes.Load() != before {
 		t.Error("a refused refresh token was used again")
 	}
 	flow, redirect := p.agree(t, needed.URL)
@@ -133,17 +138,65 @@ func TestARefreshTokenThatIsRefusedAsksThePersonAgain(t *testing.T) {
 	if who, err := p.whoami(t.Context()); err != nil || who != "ada" {
 		t.Errorf("got %q, %v", who, err)
 	}
-	if a.registrations.Load() != 1 {
-		t.Errorf("the client was registered %d times", a.registrations.Load())
+	if a.Registrations.Load() != 1 {
+		t.Errorf("the client was registered %d times", a.Registrations.Load())
+	}
+}
+
+func TestAClientThatIsNotKnownAnyMoreIsRegisteredAgain(t *testing.T) {
+	t.Parallel()
+	a := mcpserver.New(t)
+	p := newPerson(t, a, newClient(t, mcp.Limits{}), "ada")
+	p.connect(t)
+	a.Expire()
+	a.ForgetClients()
+	p.now.Store(int64(2 * time.Hour))
+	_, err := p.whoami(t.Context())
+	flow, redirect := p.agree(t, needsAuth(t, err).URL)
+	if err := p.authorizer.Finish(t.Context(), flow, redirect); err != nil {
+		t.Fatalf("finish: %v", err)
+	}
+	if who, err := p.whoami(t.Context()); err != nil || who != "ada" || a.Registrations.Load() != 2 {
+		t.Errorf("got %q, %v after %d registrations", who, err, a.Registrations.Load())
+	}
+}
+
+func TestANewRefreshTokenIsKeptEvenIfTheCallerLeaves(t *testing.T) {
+	t.Parallel()
+	a := mcpserver.New(t)
+	p := newPerson(t, a, newClient(t, mcp.Limits{}), "ada")
+	p.connect(t)
+	p.now.Store(int64(2 * time.Hour))
+	ctx, leave := context.WithCancel(t.Context())
+	p.renewing = leave
+	source, err := p.authorizer.TokenSource(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = source.Token() // the caller may get it or not
+	if who, err := p.whoami(t.Context()); err != nil || who != "ada" || a.Refreshes.Load() != 1 {
+		t.Errorf("got %q, %v after %d renewals", who, err, a.Refreshes.Load())
+	}
+}
+
+func TestWhoeverCannotConnectAnAccountGetsNoAddress(t *testing.T) {
+	t.Parallel()
+	a := mcpserver.New(t)
+	client := newClient(t, mcp.Limits{})
+	p := newPerson(t, a, client, "ada")
+	s := open(t, client, mcp.Server{Transport: mcp.HTTP, URL: a.URL, OAuth: mcp.NewAuthorizer(mcp.AuthOptions{HTTP: client.HTTP(), Server: "Tracker", URL: a.URL, Tokens: p})})
+	_, _, err := s.Tools(t.Context())
+	if needed := needsAuth(t, err); needed.URL != "" || needed.More || a.Registrations.Load() != 0 {
+		t.Errorf("got %+v after %d registrations", needed, a.Registrations.Load())
 	}
 }
 
 func TestAnAuthorizationServerThatIsDownCostsNoGrant(t *testing.T) {
 	t.Parallel()
-	a := newAuthServer(t)
+	a := mcpserver.New(t)
 	p := newPerson(t, a, newClient(t, mcp.Limits{}), "ada")
 	p.connect(t)
-	a.breakTokens.Store(true)
+	a.BreakTokens.Store(true)
 	p.now.Store(int64(time.Hour - 30*time.Second))
 	if who, err := p.whoami(t.Context()); err != nil || who != "ada" {
 		t.Errorf("before it expires: %q, %v", who, err)
@@ -151,7 +204,7 @@ func TestAnAuthorizationServerThatIsDownCostsNoGrant(t *testing.T) {
 	p.now.Store(int64(2 * time.Hour))
 	_, err := p.whoami(t.Context())
 	wantError(t, err, apierr.Unavailable, "cannot be renewed just now")
-	a.breakTokens.Store(false)
+	a.BreakTokens.Store(false)
 	if who, err := p.whoami(t.Context()); err != nil || who != "ada" {
 		t.Errorf("when it is back: %q, %v", who, err)
 	}
@@ -159,14 +212,14 @@ func TestAnAuthorizationServerThatIsDownCostsNoGrant(t *testing.T) {
 
 func TestMorePermissionsAreAskedForOnce(t *testing.T) {
 	t.Parallel()
-	a := newAuthServer(t)
+	a := mcpserver.New(t)
 	p := newPerson(t, a, newClient(t, mcp.Limits{}), "ada")
 	p.connect(t)
 	wanted := "write"
-	a.scope.Store(&wanted)
+	a.Scope.Store(&wanted)
 	_, err := p.whoami(t.Context())
 	needed := needsAuth(t, err)
-	if fmt.Sprint(needed.Scopes) != "[read write]" {
+	if fmt.Sprint(needed.Scopes) != "[read write]" || !needed.More {
 		t.Errorf("the scopes are %v", needed.Scopes)
 	}
 	flow, redirect := p.agree(t, needed.URL)
@@ -179,7 +232,7 @@ func TestMorePermissionsAreAskedForOnce(t *testing.T) {
 
 func TestARedirectFromElsewhereIsRefused(t *testing.T) {
 	t.Parallel()
-	a := newAuthServer(t)
+	a := mcpserver.New(t)
 	p := newPerson(t, a, newClient(t, mcp.Limits{}), "ada")
 	for name, change := range map[string]func(*mcp.Flow, *mcp.Redirect){
 		"of another issuer":        func(_ *mcp.Flow, r *mcp.Redirect) { r.Issuer = "https://evil.example" },
@@ -207,7 +260,7 @@ func TestARedirectFromElsewhereIsRefused(t *testing.T) {
 
 func TestATokenGoesOnlyWhereItWasGivenFor(t *testing.T) {
 	t.Parallel()
-	a, other := newAuthServer(t), newAuthServer(t)
+	a, other := mcpserver.New(t), mcpserver.New(t)
 	client := newClient(t, mcp.Limits{})
 	p := newPerson(t, a, client, "ada")
 	p.connect(t)
@@ -220,16 +273,16 @@ func TestATokenGoesOnlyWhereItWasGivenFor(t *testing.T) {
 func TestMetadataOfOthersIsRefused(t *testing.T) {
 	t.Parallel()
 	evil := "https://evil.example/mcp"
-	for name, lie := range map[string]func(*authServer){
-		"a resource of another host": func(a *authServer) { a.resource.Store(&evil) },
-		"an issuer of another host":  func(a *authServer) { a.issuer.Store(&evil) },
+	for name, lie := range map[string]func(*mcpserver.Server){
+		"a resource of another host": func(a *mcpserver.Server) { a.OtherResource.Store(&evil) },
+		"an issuer of another host":  func(a *mcpserver.Server) { a.OtherIssuer.Store(&evil) },
 	} {
-		a := newAuthServer(t)
+		a := mcpserver.New(t)
 		lie(a)
 		p := newPerson(t, a, newClient(t, mcp.Limits{}), "ada")
 		_, err := p.whoami(t.Context())
 		wantError(t, err, apierr.Unavailable, "its authorization server cannot be used")
-		if a.registrations.Load() != 0 {
+		if a.Registrations.Load() != 0 {
 			t.Errorf("%s: a client was registered", name)
 		}
 	}
@@ -237,15 +290,12 @@ func TestMetadataOfOthersIsRefused(t *testing.T) {
 
 func TestTheOldTransportSendsTokensToo(t *testing.T) {
 	t.Parallel()
-	a := newAuthServer(t)
+	a := mcpserver.New(t)
 	client := newClient(t, mcp.Limits{})
 	server := newServer(&sdk.Tool{Name: "a"}, answer("x"))
 	handler := sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return server }, nil)
 	address := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a.mu.Lock()
-		_, ok := a.valid[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
-		a.mu.Unlock()
-		if !ok {
+		if !a.Valid(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
@@ -254,7 +304,7 @@ func TestTheOldTransportSendsTokensToo(t *testing.T) {
 	p := newPerson(t, a, client, "ada")
 	p.connect(t)
 	find(t, open(t, client, mcp.Server{Transport: mcp.SSE, URL: address, OAuth: p.authorizer}), "a")
-	a.expire()
+	a.Expire()
 	p.now.Store(int64(10 * time.Minute))
 	find(t, open(t, client, mcp.Server{Transport: mcp.SSE, URL: address, OAuth: p.authorizer}), "a")
 }

@@ -96,6 +96,9 @@ func NewClient(opt Options) *Client {
 // Close ends idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
+// LongestCall returns the time of a call that reports progress.
+func (c *Client) LongestCall() time.Duration { return c.opt.Limits.Progress }
+
 // HTTP returns the client with which authorization servers are called: guarded,
 // without redirects to other hosts, and with limits on what it reads.
 func (c *Client) HTTP() *http.Client { return c.http }

@@ -74,9 +74,13 @@ type Flows interface {
 type NeedsAuthError struct {
 	Server string // its name
 	// URL is where the person grants access. It is for that person only. It is empty if
-	// the server refused the credentials of a session without an Authorizer.
+	// the server refused the credentials of a session without an Authorizer, or of one
+	// without Flows.
 	URL    string
 	Scopes []string // that are asked for
+	// More says that the connected account works, and that this call needs further
+	// permissions.
+	More bool
 }
 
 // Error implements error. The text does not contain the URL.

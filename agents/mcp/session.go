@@ -185,9 +185,9 @@ func (s *Session) attempt(ctx context.Context, acting bool, use func(ctx context
 // of the caller, bound that of the step that failed.
 func (s *Session) explain(ctx, bound context.Context, err error, acting bool) error {
 	var safe *apierr.Error
-	unknown := ""
+	unknown, cause := "", err
 	if acting {
-		unknown = " It is not known whether the call took effect."
+		unknown, cause = " It is not known whether the call took effect.", errors.Join(err, loop.ErrUnknownOutcome)
 	}
 	switch {
 	case errors.As(err, &safe):
@@ -195,16 +195,16 @@ func (s *Session) explain(ctx, bound context.Context, err error, acting bool) er
 	case ctx.Err() != nil:
 		return fmt.Errorf("call %s: %w", s.server.Name, context.Cause(ctx))
 	case errors.Is(err, errSilent), errors.Is(err, errTooMuch), errors.Is(context.Cause(bound), errSilent):
-		return &apierr.Error{Code: apierr.Unavailable, Message: s.server.Name + " did not answer in time." + unknown, Cause: err}
+		return &apierr.Error{Code: apierr.Unavailable, Message: s.server.Name + " did not answer in time." + unknown, Cause: cause}
 	case errors.Is(err, errOtherHost):
 		return &apierr.Error{Code: apierr.Unavailable, Message: s.server.Name + " redirects to another host, which is not followed; correct its address.", Cause: err}
 	case errors.Is(err, errTooLarge):
-		return &apierr.Error{Code: apierr.Unavailable, Message: s.server.Name + " answered with too much: more than 1 MiB." + unknown, Cause: err}
+		return &apierr.Error{Code: apierr.Unavailable, Message: s.server.Name + " answered with too much: more than 1 MiB." + unknown, Cause: cause}
 	case answered(err) != nil:
 		message := safetext.Truncate(safetext.Line(answered(err).Message), maxFailure)
 		return &apierr.Error{Code: apierr.InvalidRequest, Message: s.server.Name + " refused the call: " + message, Cause: err}
 	default:
-		return &apierr.Error{Code: apierr.Unavailable, Message: s.server.Name + " cannot be reached, or does not speak the protocol." + unknown, Cause: err}
+		return &apierr.Error{Code: apierr.Unavailable, Message: s.server.Name + " cannot be reached, or does not speak the protocol." + unknown, Cause: cause}
 	}
 }
 
@@ -293,7 +293,7 @@ func (s *Session) Call(ctx context.Context, tool *Tool, input json.RawMessage) (
 		return loop.Result{}, err
 	}
 	err = s.do(ctx, !tool.Hints.ReadOnly, func(ctx context.Context, open *sdk.ClientSession) error {
-		answer, err := s.call(ctx, open, tool.Name, input)
+		answer, err := s.call(ctx, open, tool, input)
 		if err != nil {
 			return err
 		}
@@ -304,18 +304,22 @@ func (s *Session) Call(ctx context.Context, tool *Tool, input json.RawMessage) (
 }
 
 // call makes a call within the limits of time.
-func (s *Session) call(ctx context.Context, open *sdk.ClientSession, name string, input json.RawMessage) (*sdk.CallToolResult, error) {
+func (s *Session) call(ctx context.Context, open *sdk.ClientSession, tool *Tool, input json.RawMessage) (*sdk.CallToolResult, error) {
 	limits := s.client.opt.Limits
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	silence := time.AfterFunc(limits.Call, func() { cancel(errSilent) })
+	quiet := limits.Call
+	if tool.Silence > 0 {
+		quiet = min(tool.Silence, limits.Progress)
+	}
+	silence := time.AfterFunc(quiet, func() { cancel(errSilent) })
 	defer silence.Stop()
 	end := time.AfterFunc(limits.Progress, func() { cancel(errTooMuch) })
 	defer end.Stop()
 	token := "call-" + strconv.FormatInt(s.calls.Add(1), 10)
-	s.progress.Store(token, func() { silence.Reset(limits.Call) })
+	s.progress.Store(token, func() { silence.Reset(quiet) })
 	defer s.progress.Delete(token)
-	params := &sdk.CallToolParams{Name: name, Arguments: input}
+	params := &sdk.CallToolParams{Name: tool.Name, Arguments: input}
 	params.SetProgressToken(token)
 	answer, err := open.CallTool(ctx, params)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"regexp"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -36,6 +37,8 @@ type Tool struct {
 	// Pin is the SHA-256, in hex, of everything that the server says about the tool. A
 	// different Pin means that the tool was changed.
 	Pin string
+	// Silence is how long a call may be without news; zero means Limits.Call.
+	Silence time.Duration
 }
 
 // Risk returns what a call can do. Hints lower it only if they are trusted; they raise
