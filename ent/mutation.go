@@ -40984,6 +40984,8 @@ type ToolIntegrationMutation struct {
 	enabled            *bool
 	_config            *map[string]interface{}
 	discovered_at      *time.Time
+	discovered_by      *uuid.UUID
+	refresh_at         *time.Time
 	schema_hash        *string
 	last_error         *string
 	clearedFields      map[string]struct{}
@@ -41596,6 +41598,104 @@ func (m *ToolIntegrationMutation) ResetDiscoveredAt() {
 	delete(m.clearedFields, toolintegration.FieldDiscoveredAt)
 }
 
+// SetDiscoveredBy sets the "discovered_by" field.
+func (m *ToolIntegrationMutation) SetDiscoveredBy(u uuid.UUID) {
+	m.discovered_by = &u
+}
+
+// DiscoveredBy returns the value of the "discovered_by" field in the mutation.
+func (m *ToolIntegrationMutation) DiscoveredBy() (r uuid.UUID, exists bool) {
+	v := m.discovered_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDiscoveredBy returns the old "discovered_by" field's value of the ToolIntegration entity.
+// If the ToolIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolIntegrationMutation) OldDiscoveredBy(ctx context.Context) (v *uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDiscoveredBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDiscoveredBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDiscoveredBy: %w", err)
+	}
+	return oldValue.DiscoveredBy, nil
+}
+
+// ClearDiscoveredBy clears the value of the "discovered_by" field.
+func (m *ToolIntegrationMutation) ClearDiscoveredBy() {
+	m.discovered_by = nil
+	m.clearedFields[toolintegration.FieldDiscoveredBy] = struct{}{}
+}
+
+// DiscoveredByCleared returns if the "discovered_by" field was cleared in this mutation.
+func (m *ToolIntegrationMutation) DiscoveredByCleared() bool {
+	_, ok := m.clearedFields[toolintegration.FieldDiscoveredBy]
+	return ok
+}
+
+// ResetDiscoveredBy resets all changes to the "discovered_by" field.
+func (m *ToolIntegrationMutation) ResetDiscoveredBy() {
+	m.discovered_by = nil
+	delete(m.clearedFields, toolintegration.FieldDiscoveredBy)
+}
+
+// SetRefreshAt sets the "refresh_at" field.
+func (m *ToolIntegrationMutation) SetRefreshAt(t time.Time) {
+	m.refresh_at = &t
+}
+
+// RefreshAt returns the value of the "refresh_at" field in the mutation.
+func (m *ToolIntegrationMutation) RefreshAt() (r time.Time, exists bool) {
+	v := m.refresh_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRefreshAt returns the old "refresh_at" field's value of the ToolIntegration entity.
+// If the ToolIntegration object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ToolIntegrationMutation) OldRefreshAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRefreshAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRefreshAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRefreshAt: %w", err)
+	}
+	return oldValue.RefreshAt, nil
+}
+
+// ClearRefreshAt clears the value of the "refresh_at" field.
+func (m *ToolIntegrationMutation) ClearRefreshAt() {
+	m.refresh_at = nil
+	m.clearedFields[toolintegration.FieldRefreshAt] = struct{}{}
+}
+
+// RefreshAtCleared returns if the "refresh_at" field was cleared in this mutation.
+func (m *ToolIntegrationMutation) RefreshAtCleared() bool {
+	_, ok := m.clearedFields[toolintegration.FieldRefreshAt]
+	return ok
+}
+
+// ResetRefreshAt resets all changes to the "refresh_at" field.
+func (m *ToolIntegrationMutation) ResetRefreshAt() {
+	m.refresh_at = nil
+	delete(m.clearedFields, toolintegration.FieldRefreshAt)
+}
+
 // SetSchemaHash sets the "schema_hash" field.
 func (m *ToolIntegrationMutation) SetSchemaHash(s string) {
 	m.schema_hash = &s
@@ -41823,7 +41923,7 @@ func (m *ToolIntegrationMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ToolIntegrationMutation) Fields() []string {
-	fields := make([]string, 0, 15)
+	fields := make([]string, 0, 17)
 	if m.created_at != nil {
 		fields = append(fields, toolintegration.FieldCreatedAt)
 	}
@@ -41862,6 +41962,12 @@ func (m *ToolIntegrationMutation) Fields() []string {
 	}
 	if m.discovered_at != nil {
 		fields = append(fields, toolintegration.FieldDiscoveredAt)
+	}
+	if m.discovered_by != nil {
+		fields = append(fields, toolintegration.FieldDiscoveredBy)
+	}
+	if m.refresh_at != nil {
+		fields = append(fields, toolintegration.FieldRefreshAt)
 	}
 	if m.schema_hash != nil {
 		fields = append(fields, toolintegration.FieldSchemaHash)
@@ -41903,6 +42009,10 @@ func (m *ToolIntegrationMutation) Field(name string) (ent.Value, bool) {
 		return m.Config()
 	case toolintegration.FieldDiscoveredAt:
 		return m.DiscoveredAt()
+	case toolintegration.FieldDiscoveredBy:
+		return m.DiscoveredBy()
+	case toolintegration.FieldRefreshAt:
+		return m.RefreshAt()
 	case toolintegration.FieldSchemaHash:
 		return m.SchemaHash()
 	case toolintegration.FieldLastError:
@@ -41942,6 +42052,10 @@ func (m *ToolIntegrationMutation) OldField(ctx context.Context, name string) (en
 		return m.OldConfig(ctx)
 	case toolintegration.FieldDiscoveredAt:
 		return m.OldDiscoveredAt(ctx)
+	case toolintegration.FieldDiscoveredBy:
+		return m.OldDiscoveredBy(ctx)
+	case toolintegration.FieldRefreshAt:
+		return m.OldRefreshAt(ctx)
 	case toolintegration.FieldSchemaHash:
 		return m.OldSchemaHash(ctx)
 	case toolintegration.FieldLastError:
@@ -42046,6 +42160,20 @@ func (m *ToolIntegrationMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetDiscoveredAt(v)
 		return nil
+	case toolintegration.FieldDiscoveredBy:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDiscoveredBy(v)
+		return nil
+	case toolintegration.FieldRefreshAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRefreshAt(v)
+		return nil
 	case toolintegration.FieldSchemaHash:
 		v, ok := value.(string)
 		if !ok {
@@ -42096,6 +42224,12 @@ func (m *ToolIntegrationMutation) ClearedFields() []string {
 	if m.FieldCleared(toolintegration.FieldDiscoveredAt) {
 		fields = append(fields, toolintegration.FieldDiscoveredAt)
 	}
+	if m.FieldCleared(toolintegration.FieldDiscoveredBy) {
+		fields = append(fields, toolintegration.FieldDiscoveredBy)
+	}
+	if m.FieldCleared(toolintegration.FieldRefreshAt) {
+		fields = append(fields, toolintegration.FieldRefreshAt)
+	}
 	if m.FieldCleared(toolintegration.FieldLastError) {
 		fields = append(fields, toolintegration.FieldLastError)
 	}
@@ -42118,6 +42252,12 @@ func (m *ToolIntegrationMutation) ClearField(name string) error {
 		return nil
 	case toolintegration.FieldDiscoveredAt:
 		m.ClearDiscoveredAt()
+		return nil
+	case toolintegration.FieldDiscoveredBy:
+		m.ClearDiscoveredBy()
+		return nil
+	case toolintegration.FieldRefreshAt:
+		m.ClearRefreshAt()
 		return nil
 	case toolintegration.FieldLastError:
 		m.ClearLastError()
@@ -42168,6 +42308,12 @@ func (m *ToolIntegrationMutation) ResetField(name string) error {
 		return nil
 	case toolintegration.FieldDiscoveredAt:
 		m.ResetDiscoveredAt()
+		return nil
+	case toolintegration.FieldDiscoveredBy:
+		m.ResetDiscoveredBy()
+		return nil
+	case toolintegration.FieldRefreshAt:
+		m.ResetRefreshAt()
 		return nil
 	case toolintegration.FieldSchemaHash:
 		m.ResetSchemaHash()

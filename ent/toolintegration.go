@@ -45,6 +45,10 @@ type ToolIntegration struct {
 	Config map[string]interface{} `json:"config,omitempty"`
 	// when its tools were last read
 	DiscoveredAt *time.Time `json:"discovered_at,omitempty"`
+	// the person whose credentials read its tools, and read them again; null for shared credentials
+	DiscoveredBy *uuid.UUID `json:"discovered_by,omitempty"`
+	// when its tools are read again; null: by people only
+	RefreshAt *time.Time `json:"refresh_at,omitempty"`
 	// SHA-256 of the names, descriptions and schemas of its tools
 	SchemaHash string `json:"schema_hash,omitempty"`
 	// why its tools could not be read, safe to show
@@ -94,7 +98,7 @@ func (*ToolIntegration) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case toolintegration.FieldPersonID:
+		case toolintegration.FieldPersonID, toolintegration.FieldDiscoveredBy:
 			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
 		case toolintegration.FieldConfig:
 			values[i] = new([]byte)
@@ -102,7 +106,7 @@ func (*ToolIntegration) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullBool)
 		case toolintegration.FieldKind, toolintegration.FieldProvider, toolintegration.FieldName, toolintegration.FieldSlug, toolintegration.FieldOwnerScope, toolintegration.FieldCredentialsOf, toolintegration.FieldSchemaHash, toolintegration.FieldLastError:
 			values[i] = new(sql.NullString)
-		case toolintegration.FieldCreatedAt, toolintegration.FieldUpdatedAt, toolintegration.FieldDiscoveredAt:
+		case toolintegration.FieldCreatedAt, toolintegration.FieldUpdatedAt, toolintegration.FieldDiscoveredAt, toolintegration.FieldRefreshAt:
 			values[i] = new(sql.NullTime)
 		case toolintegration.FieldID, toolintegration.FieldWorkspaceID:
 			values[i] = new(uuid.UUID)
@@ -209,6 +213,20 @@ func (_m *ToolIntegration) assignValues(columns []string, values []any) error {
 				_m.DiscoveredAt = new(time.Time)
 				*_m.DiscoveredAt = value.Time
 			}
+		case toolintegration.FieldDiscoveredBy:
+			if value, ok := values[i].(*sql.NullScanner); !ok {
+				return fmt.Errorf("unexpected type %T for field discovered_by", values[i])
+			} else if value.Valid {
+				_m.DiscoveredBy = new(uuid.UUID)
+				*_m.DiscoveredBy = *value.S.(*uuid.UUID)
+			}
+		case toolintegration.FieldRefreshAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field refresh_at", values[i])
+			} else if value.Valid {
+				_m.RefreshAt = new(time.Time)
+				*_m.RefreshAt = value.Time
+			}
 		case toolintegration.FieldSchemaHash:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field schema_hash", values[i])
@@ -308,6 +326,16 @@ func (_m *ToolIntegration) String() string {
 	builder.WriteString(", ")
 	if v := _m.DiscoveredAt; v != nil {
 		builder.WriteString("discovered_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.DiscoveredBy; v != nil {
+		builder.WriteString("discovered_by=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
+	builder.WriteString(", ")
+	if v := _m.RefreshAt; v != nil {
+		builder.WriteString("refresh_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")

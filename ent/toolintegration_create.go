@@ -149,6 +149,34 @@ func (_c *ToolIntegrationCreate) SetNillableDiscoveredAt(v *time.Time) *ToolInte
 	return _c
 }
 
+// SetDiscoveredBy sets the "discovered_by" field.
+func (_c *ToolIntegrationCreate) SetDiscoveredBy(v uuid.UUID) *ToolIntegrationCreate {
+	_c.mutation.SetDiscoveredBy(v)
+	return _c
+}
+
+// SetNillableDiscoveredBy sets the "discovered_by" field if the given value is not nil.
+func (_c *ToolIntegrationCreate) SetNillableDiscoveredBy(v *uuid.UUID) *ToolIntegrationCreate {
+	if v != nil {
+		_c.SetDiscoveredBy(*v)
+	}
+	return _c
+}
+
+// SetRefreshAt sets the "refresh_at" field.
+func (_c *ToolIntegrationCreate) SetRefreshAt(v time.Time) *ToolIntegrationCreate {
+	_c.mutation.SetRefreshAt(v)
+	return _c
+}
+
+// SetNillableRefreshAt sets the "refresh_at" field if the given value is not nil.
+func (_c *ToolIntegrationCreate) SetNillableRefreshAt(v *time.Time) *ToolIntegrationCreate {
+	if v != nil {
+		_c.SetRefreshAt(*v)
+	}
+	return _c
+}
+
 // SetSchemaHash sets the "schema_hash" field.
 func (_c *ToolIntegrationCreate) SetSchemaHash(v string) *ToolIntegrationCreate {
 	_c.mutation.SetSchemaHash(v)
@@ -462,6 +490,14 @@ func (_c *ToolIntegrationCreate) createSpec() (*ToolIntegration, *sqlgraph.Creat
 	if value, ok := _c.mutation.DiscoveredAt(); ok {
 		_spec.SetField(toolintegration.FieldDiscoveredAt, field.TypeTime, value)
 		_node.DiscoveredAt = &value
+	}
+	if value, ok := _c.mutation.DiscoveredBy(); ok {
+		_spec.SetField(toolintegration.FieldDiscoveredBy, field.TypeUUID, value)
+		_node.DiscoveredBy = &value
+	}
+	if value, ok := _c.mutation.RefreshAt(); ok {
+		_spec.SetField(toolintegration.FieldRefreshAt, field.TypeTime, value)
+		_node.RefreshAt = &value
 	}
 	if value, ok := _c.mutation.SchemaHash(); ok {
 		_spec.SetField(toolintegration.FieldSchemaHash, field.TypeString, value)

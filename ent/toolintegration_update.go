@@ -113,6 +113,46 @@ func (_u *ToolIntegrationUpdate) ClearDiscoveredAt() *ToolIntegrationUpdate {
 	return _u
 }
 
+// SetDiscoveredBy sets the "discovered_by" field.
+func (_u *ToolIntegrationUpdate) SetDiscoveredBy(v uuid.UUID) *ToolIntegrationUpdate {
+	_u.mutation.SetDiscoveredBy(v)
+	return _u
+}
+
+// SetNillableDiscoveredBy sets the "discovered_by" field if the given value is not nil.
+func (_u *ToolIntegrationUpdate) SetNillableDiscoveredBy(v *uuid.UUID) *ToolIntegrationUpdate {
+	if v != nil {
+		_u.SetDiscoveredBy(*v)
+	}
+	return _u
+}
+
+// ClearDiscoveredBy clears the value of the "discovered_by" field.
+func (_u *ToolIntegrationUpdate) ClearDiscoveredBy() *ToolIntegrationUpdate {
+	_u.mutation.ClearDiscoveredBy()
+	return _u
+}
+
+// SetRefreshAt sets the "refresh_at" field.
+func (_u *ToolIntegrationUpdate) SetRefreshAt(v time.Time) *ToolIntegrationUpdate {
+	_u.mutation.SetRefreshAt(v)
+	return _u
+}
+
+// SetNillableRefreshAt sets the "refresh_at" field if the given value is not nil.
+func (_u *ToolIntegrationUpdate) SetNillableRefreshAt(v *time.Time) *ToolIntegrationUpdate {
+	if v != nil {
+		_u.SetRefreshAt(*v)
+	}
+	return _u
+}
+
+// ClearRefreshAt clears the value of the "refresh_at" field.
+func (_u *ToolIntegrationUpdate) ClearRefreshAt() *ToolIntegrationUpdate {
+	_u.mutation.ClearRefreshAt()
+	return _u
+}
+
 // SetSchemaHash sets the "schema_hash" field.
 func (_u *ToolIntegrationUpdate) SetSchemaHash(v string) *ToolIntegrationUpdate {
 	_u.mutation.SetSchemaHash(v)
@@ -312,6 +352,18 @@ func (_u *ToolIntegrationUpdate) sqlSave(ctx context.Context) (_node int, err er
 	if _u.mutation.DiscoveredAtCleared() {
 		_spec.ClearField(toolintegration.FieldDiscoveredAt, field.TypeTime)
 	}
+	if value, ok := _u.mutation.DiscoveredBy(); ok {
+		_spec.SetField(toolintegration.FieldDiscoveredBy, field.TypeUUID, value)
+	}
+	if _u.mutation.DiscoveredByCleared() {
+		_spec.ClearField(toolintegration.FieldDiscoveredBy, field.TypeUUID)
+	}
+	if value, ok := _u.mutation.RefreshAt(); ok {
+		_spec.SetField(toolintegration.FieldRefreshAt, field.TypeTime, value)
+	}
+	if _u.mutation.RefreshAtCleared() {
+		_spec.ClearField(toolintegration.FieldRefreshAt, field.TypeTime)
+	}
 	if value, ok := _u.mutation.SchemaHash(); ok {
 		_spec.SetField(toolintegration.FieldSchemaHash, field.TypeString, value)
 	}
@@ -510,6 +562,46 @@ func (_u *ToolIntegrationUpdateOne) SetNillableDiscoveredAt(v *time.Time) *ToolI
 // ClearDiscoveredAt clears the value of the "discovered_at" field.
 func (_u *ToolIntegrationUpdateOne) ClearDiscoveredAt() *ToolIntegrationUpdateOne {
 	_u.mutation.ClearDiscoveredAt()
+	return _u
+}
+
+// SetDiscoveredBy sets the "discovered_by" field.
+func (_u *ToolIntegrationUpdateOne) SetDiscoveredBy(v uuid.UUID) *ToolIntegrationUpdateOne {
+	_u.mutation.SetDiscoveredBy(v)
+	return _u
+}
+
+// SetNillableDiscoveredBy sets the "discovered_by" field if the given value is not nil.
+func (_u *ToolIntegrationUpdateOne) SetNillableDiscoveredBy(v *uuid.UUID) *ToolIntegrationUpdateOne {
+	if v != nil {
+		_u.SetDiscoveredBy(*v)
+	}
+	return _u
+}
+
+// ClearDiscoveredBy clears the value of the "discovered_by" field.
+func (_u *ToolIntegrationUpdateOne) ClearDiscoveredBy() *ToolIntegrationUpdateOne {
+	_u.mutation.ClearDiscoveredBy()
+	return _u
+}
+
+// SetRefreshAt sets the "refresh_at" field.
+func (_u *ToolIntegrationUpdateOne) SetRefreshAt(v time.Time) *ToolIntegrationUpdateOne {
+	_u.mutation.SetRefreshAt(v)
+	return _u
+}
+
+// SetNillableRefreshAt sets the "refresh_at" field if the given value is not nil.
+func (_u *ToolIntegrationUpdateOne) SetNillableRefreshAt(v *time.Time) *ToolIntegrationUpdateOne {
+	if v != nil {
+		_u.SetRefreshAt(*v)
+	}
+	return _u
+}
+
+// ClearRefreshAt clears the value of the "refresh_at" field.
+func (_u *ToolIntegrationUpdateOne) ClearRefreshAt() *ToolIntegrationUpdateOne {
+	_u.mutation.ClearRefreshAt()
 	return _u
 }
 
@@ -741,6 +833,18 @@ func (_u *ToolIntegrationUpdateOne) sqlSave(ctx context.Context) (_node *ToolInt
 	}
 	if _u.mutation.DiscoveredAtCleared() {
 		_spec.ClearField(toolintegration.FieldDiscoveredAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.DiscoveredBy(); ok {
+		_spec.SetField(toolintegration.FieldDiscoveredBy, field.TypeUUID, value)
+	}
+	if _u.mutation.DiscoveredByCleared() {
+		_spec.ClearField(toolintegration.FieldDiscoveredBy, field.TypeUUID)
+	}
+	if value, ok := _u.mutation.RefreshAt(); ok {
+		_spec.SetField(toolintegration.FieldRefreshAt, field.TypeTime, value)
+	}
+	if _u.mutation.RefreshAtCleared() {
+		_spec.ClearField(toolintegration.FieldRefreshAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.SchemaHash(); ok {
 		_spec.SetField(toolintegration.FieldSchemaHash, field.TypeString, value)

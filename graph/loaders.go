@@ -42,6 +42,7 @@ type loaders struct {
 	feedback     *loader[*ent.Feedback]
 	// By integration with tools, and by agent.
 	toolStates        *loader[store.State]
+	changedTools      *loader[int]
 	agentIntegrations *loader[[]*ent.ToolIntegration]
 	runEvents         *eventLoaders
 }
@@ -65,8 +66,9 @@ func withLoaders(ctx context.Context, r *Resolver) context.Context {
 		summaries:      newLoader(r.loadSummaries),
 		messageCount:   newLoader(r.Conversations.MessageCounts),
 		feedback:       newLoader(r.Conversations.Ratings),
-		toolStates:     newLoader(r.Integrations.States), agentIntegrations: newLoader(r.loadAgentIntegrations),
-		runEvents: &eventLoaders{runs: r.Runs, pages: map[eventPage]*loader[[]run.Event]{}},
+		toolStates:     newLoader(r.Integrations.States), changedTools: newLoader(r.Integrations.ChangedTools),
+		agentIntegrations: newLoader(r.loadAgentIntegrations),
+		runEvents:         &eventLoaders{runs: r.Runs, pages: map[eventPage]*loader[[]run.Event]{}},
 	})
 }
 
@@ -90,7 +92,7 @@ func (l *loaders) see(rows ent.Value) {
 	case []*ent.AgentRun:
 		seeAll(rows, func(a *ent.AgentRun) uuid.UUID { return a.ID }, l.runEvents)
 	case []*ent.ToolIntegration:
-		seeAll(rows, func(i *ent.ToolIntegration) uuid.UUID { return i.ID }, l.toolStates)
+		seeAll(rows, func(i *ent.ToolIntegration) uuid.UUID { return i.ID }, l.toolStates, l.changedTools)
 	case []*ent.Agent:
 		seeAll(rows, func(a *ent.Agent) uuid.UUID { return a.ID }, l.agentIntegrations)
 		for _, row := range rows {

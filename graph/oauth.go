@@ -1,6 +1,9 @@
 package graph
 
 import (
+	"context"
+
+	"github.com/magpie-search/magpie/agents/integration/toolserver"
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/connector/oauth"
 	"github.com/magpie-search/magpie/internal/identity/signon"
@@ -26,7 +29,16 @@ func oauthStart(started oauth.Authorization, err error) (*model.OAuthStart, erro
 func oauthCallback(in model.FinishOAuthInput) oauth.Callback {
 	return oauth.Callback{
 		Provider: in.Provider, State: in.State, Binding: orZero(in.Binding), Code: orZero(in.Code), Error: orZero(in.Error), Description: orZero(in.ErrorDescription),
+		Issuer: orZero(in.Issuer),
 	}
+}
+
+// finishOAuth ends a connection at a provider, or at a tool server.
+func (r *Resolver) finishOAuth(ctx context.Context, back oauth.Callback) (oauth.Outcome, error) {
+	if back.Provider == toolserver.ProviderName {
+		return r.Integrations.FinishAuthorization(ctx, back)
+	}
+	return r.Grants.Finish(ctx, back)
 }
 
 func oauthOutcome(done oauth.Outcome, err error) (*model.OAuthOutcome, error) {

@@ -20,7 +20,7 @@ func (r *mutationResolver) StartOAuth(ctx context.Context, input model.StartOAut
 }
 
 func (r *mutationResolver) FinishOAuth(ctx context.Context, input model.FinishOAuthInput) (*model.OAuthOutcome, error) {
-	return oauthOutcome(r.Grants.Finish(ctx, oauthCallback(input)))
+	return oauthOutcome(r.finishOAuth(ctx, oauthCallback(input)))
 }
 
 func (r *mutationResolver) RevokeOAuthGrant(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {

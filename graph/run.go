@@ -153,6 +153,9 @@ func agentEvent(e run.Event) model.AgentEvent {
 			Seq: seq, ApprovalID: d.ApprovalID, CallID: d.CallID, Tool: d.Tool, Kind: d.Kind, Risk: d.Risk, Title: d.Title, Preview: d.Preview,
 			Options: append([]string{}, d.Options...), ExpiresAt: d.ExpiresAt,
 		}
+	case run.TypeAuth:
+		d := dataOf[run.AuthRequired](e)
+		return model.AgentAuthRequired{Seq: seq, IntegrationID: d.IntegrationID, Name: d.Name, AuthorizationURL: d.AuthorizationURL, CallID: d.CallID}
 	case run.TypeWaiting:
 		return model.AgentRunWaiting{Seq: seq, Approvals: dataOf[run.Waiting](e).Approvals}
 	case run.TypeResumed:

@@ -2,6 +2,8 @@ package graph_test
 
 import (
 	"context"
+	"log/slog"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -9,8 +11,10 @@ import (
 
 	"github.com/magpie-search/magpie/agents/integration"
 	"github.com/magpie-search/magpie/agents/integration/store"
+	"github.com/magpie-search/magpie/agents/integration/toolserver"
 	"github.com/magpie-search/magpie/agents/integration/webhook"
 	"github.com/magpie-search/magpie/agents/loop"
+	"github.com/magpie-search/magpie/agents/mcp"
 	"github.com/magpie-search/magpie/agents/policy"
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/ent"
@@ -21,6 +25,8 @@ import (
 	"github.com/magpie-search/magpie/internal/httpx"
 	"github.com/magpie-search/magpie/internal/secret"
 	basestore "github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/testkit/mcpserver"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // note is the input of the tools of the provider board.
@@ -52,9 +58,15 @@ func boardProvider() integration.Provider {
 func toolStore(t *testing.T, db *basestore.DB, box *secret.Box, grants *oauth.Grants) *store.Store {
 	t.Helper()
 	registry := must[*integration.Registry](t)(integration.NewRegistry(boardProvider()))
+	client := mcp.NewClient(mcp.Options{Dial: httpx.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}).DialContext})
+	t.Cleanup(client.Close)
+	servers := toolserver.New(client, nil, toolserver.OAuth{RedirectURL: "https://magpie.example.com/api/v1/oauth/callback/mcp"})
 	return store.New(store.Options{
 		Ent: db.Ent, Box: box, Grants: grants, Dial: httpx.NewGuard(nil).DialContext,
-		Sources: map[toolintegration.Kind]store.Source{toolintegration.KindPack: store.Packs(registry), toolintegration.KindWebhook: store.Webhooks()},
+		Sources: map[toolintegration.Kind]store.Source{
+			toolintegration.KindPack: store.Packs(registry), toolintegration.KindWebhook: store.Webhooks(),
+			toolintegration.KindMCP: store.ToolServers(servers, slog.New(slog.DiscardHandler)),
+		},
 	})
 }
 
@@ -233,5 +245,60 @@ func TestAMemberIsRefusedWhatEditorsAndAdministratorsDo(t *testing.T) {
 	called := h.ask(t, editor, `mutation($i: ID!) { callTool(id: $i, arguments: {text: "hello"}) { ok text } }`, map[string]any{"i": tool})
 	if called.at("callTool.ok") != true || !strings.Contains(called.body, "hello") || strings.Contains(called.body, "shared t0ken") {
 		t.Errorf("called: %s", called.body)
+	}
+}
+
+func TestAPersonConnectsAToolServerByOAuth(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	ada, eve := h.tenant(t, "ada"), h.tenant(t, "eve")
+	server := mcpserver.New(t)
+	made := h.ask(t, ada.viewer, `mutation($c: Map) { createToolIntegration(input: {provider: "mcp", name: "Tracker", slug: "tracker", config: $c}) { id } }`,
+		map[string]any{"c": map[string]any{"url": server.URL}})
+	id := map[string]any{"i": made.id(t, "createToolIntegration.id")}
+	if got := h.ask(t, ada.viewer, "mutation($i: ID!) { testToolIntegration(id: $i) { ok needsAuth } }", id); got.at("testToolIntegration.needsAuth") != true {
+		t.Fatal(got.body)
+	}
+	if got := h.ask(t, ada.viewer, "query($i: ID!) { toolIntegration(id: $i) { status changedTools } }", id); got.at("toolIntegration.status") != "NEEDS_AUTH" || got.at("toolIntegration.changedTools") != 0.0 {
+		t.Error(got.body)
+	}
+	if got := h.ask(t, eve.viewer, "mutation($i: ID!) { authorizeToolIntegration(id: $i) { binding } }", id); got.code() != "not_found" {
+		t.Errorf("another workspace: %s", got.body)
+	}
+	begun := h.ask(t, ada.viewer, "mutation($i: ID!) { authorizeToolIntegration(id: $i) { authorizationUrl binding } }", id)
+	back := server.Agree(t, begun.at("authorizeToolIntegration.authorizationUrl").(string), "ada")
+	finish := func(who viewer.Viewer, issuer any) answer {
+		return h.ask(t, who, "mutation($i: FinishOAuthInput!) { finishOAuth(input: $i) { provider grantId redirectUrl } }", map[string]any{"i": map[string]any{
+			"provider": "mcp", "state": back.Get("state"), "code": back.Get("code"), "issuer": issuer, "binding": begun.at("authorizeToolIntegration.binding"),
+		}})
+	}
+	if got := finish(viewer.Viewer{Kind: viewer.KindAnonymous, Surface: viewer.SurfaceDashboard}, back.Get("iss")); got.code() != "" || got.at("finishOAuth.grantId") == nil {
+		t.Fatal(got.body)
+	}
+	if got := finish(ada.viewer, back.Get("iss")); got.code() != "invalid_request" {
+		t.Errorf("a replay: %s", got.body)
+	}
+	begun = h.ask(t, ada.viewer, "mutation($i: ID!) { authorizeToolIntegration(id: $i) { authorizationUrl binding } }", id)
+	back = server.Agree(t, begun.at("authorizeToolIntegration.authorizationUrl").(string), "ada")
+	if got := finish(ada.viewer, "https://evil.example"); got.code() != "invalid_request" || !strings.Contains(got.body, "iss: ") {
+		t.Errorf("another issuer: %s", got.body)
+	}
+	if got := h.ask(t, ada.viewer, "mutation($i: ID!) { refreshTools(id: $i) { added integration { status } } }", id); !strings.Contains(got.body, `"added":["whoami"],"integration":{"status":"ACTIVE"}`) {
+		t.Error(got.body)
+	}
+	tool := must[uuid.UUID](t)(h.db.Ent.IntegrationTool.Query().Where(integrationtool.IntegrationID(id["i"].(uuid.UUID))).OnlyID(ada.system(t)))
+	if got := h.ask(t, ada.viewer, "mutation($i: ID!) { callTool(id: $i, arguments: {}, confirm: true) { ok text } }", map[string]any{"i": tool}); got.at("callTool.text") != "ada" {
+		t.Error(got.body)
+	}
+	guest := h.member(t, ada, "guest@example.com", membership.RoleEditor)
+	got := h.ask(t, guest, "mutation($i: ID!) { callTool(id: $i, arguments: {}, confirm: true) { ok text } }", map[string]any{"i": tool})
+	if got.at("callTool.ok") != false || strings.Contains(got.body, "ada") {
+		t.Errorf("another member: %s", got.body)
+	}
+	if got := h.ask(t, ada.viewer, "{ oauthGrants { edges { node { provider status } } } }", nil); !strings.Contains(got.body, `"provider":"mcp","status":"ACTIVE"`) {
+		t.Error(got.body)
+	}
+	if got := h.ask(t, guest, "{ oauthGrants { edges { node { provider } } } }", nil); strings.Contains(got.body, `"mcp","status":"ACTIVE"`) {
+		t.Errorf("another member sees %s", got.body)
 	}
 }

@@ -29,8 +29,11 @@ func toolProviders(providers []store.Listed) ([]*model.ToolProvider, error) {
 		if p.Kind != toolintegration.KindPack {
 			made.Group = "custom"
 		}
-		if p.OAuth != nil {
+		switch {
+		case p.OAuth != nil:
 			made.Oauth = &p.OAuth.Provider
+		case p.Kind == toolintegration.KindMCP:
+			made.Oauth = &p.Name // each server names its own
 		}
 		for _, t := range p.Tools {
 			described := &model.ToolDescription{

@@ -91,3 +91,7 @@ func (r *toolIntegrationResolver) Status(ctx context.Context, obj *ent.ToolInteg
 	state, err := loadersOf(ctx).toolStates.Load(ctx, obj.ID)
 	return model.ToolIntegrationStatus(state), err
 }
+
+func (r *toolIntegrationResolver) ChangedTools(ctx context.Context, obj *ent.ToolIntegration) (int, error) {
+	return loadersOf(ctx).changedTools.Load(ctx, obj.ID)
+}

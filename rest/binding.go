@@ -84,5 +84,6 @@ func (x *exchange) readBinding(values variables) {
 // allowsCredentials reports whether pages of allowed origins may send requests with
 // credentials to a path. The origin "*" does not count as allowed.
 func (t *Transport) allowsCredentials(path string) bool {
-	return path == "/api/v1/oauth/init" && !slices.Contains(t.origins, "*")
+	starts := path == "/api/v1/oauth/init" || strings.HasPrefix(path, "/api/v1/tool-integrations/") && strings.HasSuffix(path, "/authorize")
+	return starts && !slices.Contains(t.origins, "*")
 }

@@ -41,6 +41,6 @@ func signOnRoutes() []*route {
 				{name: "redirectUrl", variable: "input.redirectUrl", maxLength: maxReturned},
 			}},
 		{Route: Route{http.MethodGet, "/api/v1/oauth/callback/{provider}", "FinishOAuth", dashboard, true, 200},
-			from: query, fields: returned, input: true, nameVariable: "input.provider", optionalSession: true, mayForbid: true, finishesFlow: true, redirect: "data.redirectUrl"},
+			from: query, fields: append(returned[:len(returned):len(returned)], issuer), input: true, nameVariable: "input.provider", optionalSession: true, mayForbid: true, finishesFlow: true, redirect: "data.redirectUrl"},
 	}
 }

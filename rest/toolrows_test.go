@@ -17,7 +17,7 @@ func toolRows(kind object) map[string]any {
 	connection := object{"id": toolConnectionID, "personID": "018f0000-0000-8002-8000-000000000001", "grantID": nil, "status": "ACTIVE", "lastCheckedAt": late, "lastError": nil}
 	integration := object{
 		"id": toolIntegrationID, "kind": "WEBHOOK", "provider": "webhook", "name": "Desk", "slug": "desk", "ownerScope": "WORKSPACE", "credentialsOf": "PERSON",
-		"enabled": true, "config": object{"url": "https://desk.example.com"}, "status": "ACTIVE", "discoveredAt": early, "lastError": nil,
+		"enabled": true, "config": object{"url": "https://desk.example.com"}, "status": "ACTIVE", "changedTools": 1, "discoveredAt": early, "lastError": nil,
 		"connections": []any{connection}, "tools": []any{tool}, "createdAt": early, "updatedAt": late,
 	}
 	return map[string]any{

@@ -142,6 +142,7 @@ func examples() map[string][]example {
 			{target: "/api/v1/oauth/callback/google?state=s&code=c&scope=drive+email&authuser=0"},
 			{target: "/api/v1/oauth/callback/google?state=dashboard&code=c", headers: []string{"Cookie", "magpie_oauth_AAAAAAAAAAAA=other; " + "magpie_oauth_Zs2WiKKuBoJE=b1nding"}},
 			{target: "/api/v1/oauth/callback/google?state=s&error=access_denied&error_description=The+user+denied+access"},
+			{target: "/api/v1/oauth/callback/mcp?state=s&code=c&iss=https%3A%2F%2Fauth.example.com"},
 			{target: "/api/v1/oauth/callback/google?state=unknown&code=c"},
 			{target: "/api/v1/oauth/callback/google"},
 			{target: "/api/v1/oauth/callback/Google%20Drive?state=s&code=c"},

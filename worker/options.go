@@ -82,6 +82,13 @@ type Approvals interface {
 	Deliver(ctx context.Context) error
 }
 
+// Tools reads the tools of tool servers again (agents/integration/store).
+type Tools interface {
+	// RefreshDue reads those that are due. It finds its work in PostgreSQL; any number of
+	// workers may call it.
+	RefreshDue(ctx context.Context) error
+}
+
 // Options has useful zero values. The defaults of numbers and intervals are in the
 // comments.
 type Options struct {
@@ -91,7 +98,7 @@ type Options struct {
 	ScheduleEvery  time.Duration // between searches for due schedules: 5 s
 	InboundEvery   time.Duration // between dispatches of webhook deliveries, and between looks for approvals to post: 500 ms
 	PollEvery      time.Duration // between looks at an empty queue: 200 ms
-	SubscribeEvery time.Duration // between checks of webhook subscriptions: 15 s
+	SubscribeEvery time.Duration // between checks of webhook subscriptions, and of the tools that are read again: 15 s
 	AutomateEvery  time.Duration // between calls of Automations.Tick: 1 s
 	MaintainEvery  time.Duration // between calls of Maintain: 30 s
 	Shutdown       time.Duration // for running slices to save themselves: 20 s
@@ -107,6 +114,7 @@ type Options struct {
 	Runs               Runs
 	Automations        Automations
 	Approvals          Approvals
+	Tools              Tools
 	// Maintain maintains data that is derived from documents, such as search
 	// indexes. Calls do not overlap.
 	Maintain func(ctx context.Context) error

@@ -110,6 +110,9 @@ func (w *Worker) loops() []loop {
 	if o.Approvals != nil {
 		loops = append(loops, loop{"post approvals", o.InboundEvery, o.Approvals.Deliver})
 	}
+	if o.Tools != nil {
+		loops = append(loops, loop{"read tools again", o.SubscribeEvery, o.Tools.RefreshDue})
+	}
 	if o.Inbound != nil {
 		loops = append(loops, loop{"dispatch webhooks", o.InboundEvery, func(ctx context.Context) error {
 			_, err := o.Inbound.Dispatch(ctx)

@@ -66,6 +66,9 @@ type Tool struct {
 	// Idempotent reports that a call with the same [loop.CallInfo] key takes effect
 	// once.
 	Idempotent bool
+	// Timeout bounds a call; zero means what is set for the tool. A tool that has one
+	// bounds the time without news by itself.
+	Timeout time.Duration
 	// Preview describes a call to the person who decides about it. It never calls the
 	// platform. Its errors say that the arguments cannot be used. Acting tools have it.
 	Preview func(arguments json.RawMessage) (loop.Preview, error)
@@ -84,6 +87,12 @@ type Account struct {
 	// Dial makes all connections. It refuses addresses that must not be reached.
 	Dial connectors.Dial
 	Now  func() time.Time
+	// Access keeps the OAuth grant at a server that names its own authorization server.
+	// Nil means that there is none.
+	Access Access
+	// Changed is called when a server says that its tools changed. It returns at once.
+	// It may be nil.
+	Changed func()
 }
 
 // Form returns the provider's settings as those of a kind of connector, whose methods

@@ -1,5 +1,7 @@
 package loop
 
+import "github.com/google/uuid"
+
 // Status is the phase of an iteration.
 type Status string
 
@@ -35,10 +37,21 @@ type ToolResult struct {
 	Message string // a summary of the result, or what failed; safe to show
 }
 
+// AuthRequired reports that a call fails because an account must be connected first.
+// It precedes the result of the call.
+type AuthRequired struct {
+	CallID      string
+	Integration uuid.UUID
+	Name        string // of the integration
+	// URL is where the run's person connects it; empty if that person cannot.
+	URL string
+}
+
 // Content is the next piece of the answer, in Markdown.
 type Content struct{ Text string }
 
-func (Iteration) event()  {}
-func (ToolCall) event()   {}
-func (ToolResult) event() {}
-func (Content) event()    {}
+func (Iteration) event()    {}
+func (ToolCall) event()     {}
+func (ToolResult) event()   {}
+func (AuthRequired) event() {}
+func (Content) event()      {}

@@ -4,10 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/agents/loop"
 	"github.com/magpie-search/magpie/agents/policy"
@@ -426,5 +430,51 @@ func TestAToolKnowsItsCall(t *testing.T) {
 	}
 	if text := events.text(); !strings.Contains(text, "ok: a run-1:a") {
 		t.Errorf("%s", text)
+	}
+}
+
+func TestAToolMayTakeMoreOrLessTimeThanOthers(t *testing.T) {
+	t.Parallel()
+	for asked, want := range map[time.Duration]time.Duration{0: 30 * time.Second, 5 * time.Second: 5 * time.Second, 90 * time.Second: 90 * time.Second, time.Hour: 2 * time.Minute} {
+		var got time.Duration
+		tool := loop.Tool{Name: "look", Schema: json.RawMessage(`{"type":"object"}`), Timeout: asked, Call: func(ctx context.Context, _ json.RawMessage) (loop.Result, error) {
+			end, _ := ctx.Deadline()
+			got = time.Until(end)
+			return loop.Result{Text: "x"}, nil
+		}}
+		server := llmtest.NewServer(t, callReply(call("a", "look", `{}`)), textReply("done"))
+		var events recorder
+		if _, err := newLoop(t, nil).Run(t.Context(), loop.Task{Message: "m", Model: newModel(t, "openai", server), Tools: []loop.Tool{tool}}, events.emit); err != nil {
+			t.Fatal(err)
+		}
+		if got > want || got < want-3*time.Second {
+			t.Errorf("a tool that asks for %s gets %s, want %s", asked, got, want)
+		}
+	}
+}
+
+func TestACallThatNeedsAnAccountSaysWhereToConnectIt(t *testing.T) {
+	t.Parallel()
+	id := uuid.New()
+	for _, risk := range []policy.Risk{policy.Read, policy.Send} {
+		tool := loop.Tool{Name: "post", Schema: json.RawMessage(`{"type":"object"}`), Risk: risk, Policy: func(json.RawMessage) policy.Policy { return policy.Allow },
+			Call: func(context.Context, json.RawMessage) (loop.Result, error) {
+				return loop.Result{}, fmt.Errorf("call: %w", &loop.AuthRequiredError{
+					Integration: id, Name: "Tracker", URL: "https://auth.example.com/?state=s3cret", Err: apierr.New(apierr.Unauthorized, "Tracker needs to be connected."),
+				})
+			}}
+		server := llmtest.NewServer(t, callReply(call("a", "post", `{}`)), textReply("connect it"))
+		var events recorder
+		task := loop.Task{Message: "m", Model: newModel(t, "openai", server), Tools: []loop.Tool{tool}, Keeper: &keeper{}}
+		if _, err := newLoop(t, nil).Run(t.Context(), task, events.emit); err != nil {
+			t.Fatal(err)
+		}
+		at := slices.Index(events.events, loop.Event(loop.AuthRequired{CallID: "a", Integration: id, Name: "Tracker", URL: "https://auth.example.com/?state=s3cret"}))
+		if at < 0 || events.events[at+1] != loop.Event(loop.ToolResult{Tool: "post", CallID: "a", Message: "Tracker needs to be connected."}) {
+			t.Errorf("%s: the events are %v", risk, events.events)
+		}
+		if sent := contents(server.Requests()[1]); strings.Contains(sent, "s3cret") || !strings.Contains(sent, "Tracker needs to be connected.") {
+			t.Errorf("%s: the model sees %s", risk, sent)
+		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/agents/policy"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/model/llm"
@@ -31,8 +33,8 @@ type Tool struct {
 	Name, Description string
 	// Schema is the JSON schema of the arguments, which are an object.
 	Schema json.RawMessage
-	// Timeout bounds a call. Zero, or more than Limits.ToolTimeout, means
-	// Limits.ToolTimeout.
+	// Timeout bounds a call. Zero means Limits.ToolTimeout; more than
+	// Limits.LongestTool means that.
 	Timeout time.Duration
 	// Call runs the tool. The arguments are a JSON object and otherwise not
 	// validated. The model and people see the message of an *apierr.Error;
@@ -70,6 +72,8 @@ type CallInfo struct {
 	// Key is unique in the workspace and the same when the call is repeated after
 	// a crash. Tools pass it to platforms as the idempotency key.
 	Key string
+	// InRun says that a run makes the call: it shows an [AuthRequiredError] to its person.
+	InRun bool
 }
 
 type callInfoKey struct{}
@@ -110,6 +114,22 @@ type Result struct {
 // of tools wrap it.
 var ErrUnknownOutcome = errors.New("the outcome of the call is not known")
 
+// AuthRequiredError is the error of a call whose account must be connected first. The
+// run reports it as an [AuthRequired].
+type AuthRequiredError struct {
+	Integration uuid.UUID
+	Name        string
+	// URL is as in AuthRequired. Neither the text of the error nor a message has it.
+	URL string
+	Err error // what the model and people see
+}
+
+// Error implements error.
+func (e *AuthRequiredError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error for the model.
+func (e *AuthRequiredError) Unwrap() error { return e.Err }
+
 // The causes of failed calls.
 var (
 	errToolTimeout = errors.New("the tool took too long")
@@ -119,9 +139,6 @@ var (
 // invoke makes one call in a goroutine of its own. A tool that ignores the end
 // of its context is left running; Close waits for it.
 func (l *Loop) invoke(ctx context.Context, tool *Tool, arguments json.RawMessage, limit time.Duration) (Result, error) {
-	if tool.Timeout > 0 {
-		limit = min(limit, tool.Timeout)
-	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errToolTimeout)
 	defer cancel()
 	type outcome struct {

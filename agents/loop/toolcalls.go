@@ -42,6 +42,7 @@ type invocation struct {
 	err    error
 	repeat bool // a person agreed to make the call again
 	lost   bool // its error does not say whether it took effect
+	needed *AuthRequiredError
 
 	preview *Preview // of Arguments, if it was rendered
 }
@@ -273,7 +274,7 @@ func (r *run) checkPending(ctx context.Context, inv *invocation, asks bool) stri
 // result as it arrives. It returns after acting calls that have begun, even if ctx
 // has ended.
 func (r *run) invokeAll(ctx context.Context, invocations []*invocation) error {
-	limit := min(r.limits.ToolTimeout, max(time.Second, r.limits.Timeout-r.limits.AnswerReserve-r.elapsed()))
+	left := max(time.Second, r.limits.Timeout-r.limits.AnswerReserve-r.elapsed())
 	done := make(chan *invocation, len(invocations))
 	queue := make(chan *invocation, len(invocations))
 	for _, inv := range invocations {
@@ -290,7 +291,7 @@ func (r *run) invokeAll(ctx context.Context, invocations []*invocation) error {
 				if ctx.Err() != nil {
 					inv.err = context.Cause(ctx)
 				} else {
-					r.invoke(ctx, inv, limit)
+					r.invoke(ctx, inv, min(left, r.limits.call(inv.tool)))
 				}
 				done <- inv
 			}
@@ -309,6 +310,11 @@ func (r *run) invokeAll(ctx context.Context, invocations []*invocation) error {
 			inv.Failure = r.loop.failureMessage(ctx, inv.Name, inv.err)
 		}
 		inv.Done = true
+		if n := inv.needed; n != nil {
+			if failed = r.emitEvent(ctx, AuthRequired{CallID: inv.ID, Integration: n.Integration, Name: n.Name, URL: n.URL}); failed != nil {
+				continue
+			}
+		}
 		message := inv.result.Summary
 		if inv.Failure != "" {
 			message = inv.Failure
@@ -321,9 +327,10 @@ func (r *run) invokeAll(ctx context.Context, invocations []*invocation) error {
 // invoke makes one call. Acting calls do not end with ctx, since it would not be
 // known whether they took effect.
 func (r *run) invoke(ctx context.Context, inv *invocation, limit time.Duration) {
-	ctx = WithCallInfo(ctx, CallInfo{ID: inv.ID, Key: r.task.ID + ":" + inv.ID})
+	ctx = WithCallInfo(ctx, CallInfo{ID: inv.ID, Key: r.task.ID + ":" + inv.ID, InRun: true})
 	if !inv.tool.Risk.Acts() || r.task.Keeper == nil {
 		inv.result, inv.err = r.loop.invoke(ctx, inv.tool, inv.Arguments, limit)
+		inv.needed, _ = errors.AsType[*AuthRequiredError](inv.err)
 		inv.result.Text = truncateResult(inv.result.Text, r.limits.ResultLength)
 		return
 	}
@@ -343,6 +350,7 @@ func (r *run) invoke(ctx context.Context, inv *invocation, limit time.Duration) 
 		return
 	}
 	inv.result, inv.err = r.loop.invoke(ctx, inv.tool, inv.Arguments, limit)
+	inv.needed, _ = errors.AsType[*AuthRequiredError](inv.err)
 	if inv.err != nil {
 		inv.Failure = r.loop.failureMessage(ctx, inv.Name, inv.err)
 	}

@@ -13,7 +13,7 @@ import (
 // The types of events. A run emits run_start, the events of its loop, and
 // finally run_complete or error. One that waits for people emits approval_required
 // for each question and run_waiting; when it continues, also after a crash,
-// run_resumed.
+// run_resumed. A call that needs an account emits auth_required before its result.
 const (
 	TypeStart      = "run_start"
 	TypeIteration  = "iteration"
@@ -21,6 +21,7 @@ const (
 	TypeToolResult = "tool_result"
 	TypeContent    = "content"
 	TypeApproval   = "approval_required"
+	TypeAuth       = "auth_required"
 	TypeWaiting    = "run_waiting"
 	TypeResumed    = "run_resumed"
 	TypeComplete   = "run_complete"
@@ -82,6 +83,16 @@ type ApprovalRequired struct {
 	Preview    string    `json:"preview"`
 	Options    []string  `json:"options"`
 	ExpiresAt  time.Time `json:"expiresAt"`
+}
+
+// AuthRequired is the data of auth_required.
+type AuthRequired struct {
+	IntegrationID uuid.UUID `json:"integrationId"`
+	Name          string    `json:"name"`
+	// AuthorizationURL is where the run's person connects the integration, within ten
+	// minutes; nil if that person cannot.
+	AuthorizationURL *string `json:"authorizationUrl"`
+	CallID           string  `json:"callId"`
 }
 
 // Waiting is the data of run_waiting.

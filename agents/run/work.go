@@ -175,6 +175,12 @@ func (w *work) record(e loop.Event) error {
 		return w.journal.add(TypeToolCall, ToolCall{Tool: e.Tool, Params: e.Params, CallID: e.CallID})
 	case loop.ToolResult:
 		return w.journal.add(TypeToolResult, ToolResult{Tool: e.Tool, Success: e.Success, CallID: e.CallID, Message: safetext.Storable(e.Message)})
+	case loop.AuthRequired:
+		data := AuthRequired{IntegrationID: e.Integration, Name: e.Name, CallID: e.CallID}
+		if e.URL != "" {
+			data.AuthorizationURL = &e.URL
+		}
+		return w.journal.add(TypeAuth, data)
 	case loop.Content:
 		text := safetext.Storable(e.Text)
 		w.content += utf8.RuneCountInString(text)

@@ -1327,6 +1327,8 @@ var (
 		{Name: "enabled", Type: field.TypeBool, Default: true},
 		{Name: "config", Type: field.TypeJSON},
 		{Name: "discovered_at", Type: field.TypeTime, Nullable: true},
+		{Name: "discovered_by", Type: field.TypeUUID, Nullable: true},
+		{Name: "refresh_at", Type: field.TypeTime, Nullable: true},
 		{Name: "schema_hash", Type: field.TypeString, Size: 64, Default: ""},
 		{Name: "last_error", Type: field.TypeString, Nullable: true, Size: 500},
 	}

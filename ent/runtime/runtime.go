@@ -2303,13 +2303,13 @@ func init() {
 	// toolintegration.DefaultConfig holds the default value on creation for the config field.
 	toolintegration.DefaultConfig = toolintegrationDescConfig.Default.(map[string]interface{})
 	// toolintegrationDescSchemaHash is the schema descriptor for schema_hash field.
-	toolintegrationDescSchemaHash := toolintegrationFields[10].Descriptor()
+	toolintegrationDescSchemaHash := toolintegrationFields[12].Descriptor()
 	// toolintegration.DefaultSchemaHash holds the default value on creation for the schema_hash field.
 	toolintegration.DefaultSchemaHash = toolintegrationDescSchemaHash.Default.(string)
 	// toolintegration.SchemaHashValidator is a validator for the "schema_hash" field. It is called by the builders before save.
 	toolintegration.SchemaHashValidator = toolintegrationDescSchemaHash.Validators[0].(func(string) error)
 	// toolintegrationDescLastError is the schema descriptor for last_error field.
-	toolintegrationDescLastError := toolintegrationFields[11].Descriptor()
+	toolintegrationDescLastError := toolintegrationFields[13].Descriptor()
 	// toolintegration.LastErrorValidator is a validator for the "last_error" field. It is called by the builders before save.
 	toolintegration.LastErrorValidator = toolintegrationDescLastError.Validators[0].(func(string) error)
 	// toolintegrationDescID is the schema descriptor for id field.

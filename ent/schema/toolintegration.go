@@ -39,6 +39,9 @@ func (ToolIntegration) Fields() []ent.Field {
 		field.Bool("enabled").Default(true).Comment("whether agents may call its tools"),
 		field.JSON("config", map[string]any{}).Default(map[string]any{}).Annotations(entgql.Type("Map")),
 		field.Time("discovered_at").Optional().Nillable().Comment("when its tools were last read"),
+		field.UUID("discovered_by", uuid.UUID{}).Optional().Nillable().Annotations(hidden()).
+			Comment("the person whose credentials read its tools, and read them again; null for shared credentials"),
+		field.Time("refresh_at").Optional().Nillable().Annotations(hidden()).Comment("when its tools are read again; null: by people only"),
 		field.String("schema_hash").Default("").MaxLen(64).Comment("SHA-256 of the names, descriptions and schemas of its tools"),
 		field.String("last_error").Optional().Nillable().MaxLen(500).Comment("why its tools could not be read, safe to show"),
 	}

@@ -45,6 +45,10 @@ const (
 	FieldConfig = "config"
 	// FieldDiscoveredAt holds the string denoting the discovered_at field in the database.
 	FieldDiscoveredAt = "discovered_at"
+	// FieldDiscoveredBy holds the string denoting the discovered_by field in the database.
+	FieldDiscoveredBy = "discovered_by"
+	// FieldRefreshAt holds the string denoting the refresh_at field in the database.
+	FieldRefreshAt = "refresh_at"
 	// FieldSchemaHash holds the string denoting the schema_hash field in the database.
 	FieldSchemaHash = "schema_hash"
 	// FieldLastError holds the string denoting the last_error field in the database.
@@ -87,6 +91,8 @@ var Columns = []string{
 	FieldEnabled,
 	FieldConfig,
 	FieldDiscoveredAt,
+	FieldDiscoveredBy,
+	FieldRefreshAt,
 	FieldSchemaHash,
 	FieldLastError,
 }
@@ -272,6 +278,16 @@ func ByEnabled(opts ...sql.OrderTermOption) OrderOption {
 // ByDiscoveredAt orders the results by the discovered_at field.
 func ByDiscoveredAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldDiscoveredAt, opts...).ToFunc()
+}
+
+// ByDiscoveredBy orders the results by the discovered_by field.
+func ByDiscoveredBy(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldDiscoveredBy, opts...).ToFunc()
+}
+
+// ByRefreshAt orders the results by the refresh_at field.
+func ByRefreshAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldRefreshAt, opts...).ToFunc()
 }
 
 // BySchemaHash orders the results by the schema_hash field.

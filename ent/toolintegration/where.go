@@ -101,6 +101,16 @@ func DiscoveredAt(v time.Time) predicate.ToolIntegration {
 	return predicate.ToolIntegration(sql.FieldEQ(FieldDiscoveredAt, v))
 }
 
+// DiscoveredBy applies equality check predicate on the "discovered_by" field. It's identical to DiscoveredByEQ.
+func DiscoveredBy(v uuid.UUID) predicate.ToolIntegration {
+	return predicate.ToolIntegration(sql.FieldEQ(FieldDiscoveredBy, v))
+}
+
+// RefreshAt applies equality check predicate on the "refresh_at" field. It's identical to RefreshAtEQ.
+func RefreshAt(v time.Time) predicate.ToolIntegration {
+	return predicate.ToolIntegration(sql.FieldEQ(FieldRefreshAt, v))
+}
+
 // SchemaHash applies equality check predicate on the "schema_hash" field. It's identical to SchemaHashEQ.
 func SchemaHash(v string) predicate.ToolIntegration {
 	return predicate.ToolIntegration(sql.FieldEQ(FieldSchemaHash, v))
@@ -594,6 +604,106 @@ func DiscoveredAtIsNil() predicate.ToolIntegration {
 // DiscoveredAtNotNil applies the NotNil predicate on the "discovered_at" field.
 func DiscoveredAtNotNil() predicate.ToolIntegration {
 	return predicate.ToolIntegration(sql.FieldNotNull(FieldDiscoveredAt))
+}
+
+// DiscoveredByEQ applies the EQ predicate on the "discovered_by" field.
+func DiscoveredByEQ(v uuid.UUID) predicate.ToolIntegration {
+	return predicate.ToolIntegration(sql.FieldEQ(FieldDiscoveredBy, v))
+}
+
+// DiscoveredByNEQ applies the NEQ predicate on the "discovered_by" field.
+func DiscoveredByNEQ(v uuid.UUID) predicate.ToolIntegration {
+	return predicate.ToolIntegration(sql.FieldNEQ(FieldDiscoveredBy, v))
+}
+
+// DiscoveredByIn applies the In predicate on the "discovered_by" field.
+func DiscoveredByIn(vs ...uuid.UUID) predicate.ToolIntegration {
+	return predicate.ToolIntegration(sql.FieldIn(FieldDiscoveredBy, vs...))
+}
+
+// DiscoveredByNotIn applies the NotIn predicate on the "discovered_by" field.
+func DiscoveredByNotIn(vs ...uuid.UUID) predicate.ToolIntegration {
+	return predicate.ToolIntegration(sql.FieldNotIn(FieldDiscoveredBy, vs...))
+}
+
+// DiscoveredByGT applies the GT predicate on the "discovered_by" field.
+func DiscoveredByGT(v uuid.UUID) predicate.ToolIntegration {
+	return predicate.ToolIntegration(sql.FieldGT(FieldDiscoveredBy, v))
+}
+
+// DiscoveredByGTE applies the GTE predicate on the "discovered_by" field.
+func DiscoveredByGTE(v uuid.UUID) predicate.ToolIntegration {
+	return predicate.ToolIntegration(sql.FieldGTE(FieldDiscoveredBy, v))
+}
+
+// DiscoveredByLT applies the LT predicate on the "discovered_by" field.
+func DiscoveredByLT(v uuid.UUID) predicate.ToolIntegration {
+	return predicate.ToolIntegration(sql.FieldLT(FieldDiscoveredBy, v))
+}
+
+// DiscoveredByLTE applies the LTE predicate on the "discovered_by" field.
+func DiscoveredByLTE(v uuid.UUID) predicate.ToolIntegration {
+	return predicate.ToolIntegration(sql.FieldLTE(FieldDiscoveredBy, v))
+}
+
+// DiscoveredByIsNil applies the IsNil predicate on the "discovered_by" field.
+func DiscoveredByIsNil() predicate.ToolIntegration {
+	return predicate.ToolIntegration(sql.FieldIsNull(FieldDiscoveredBy))
+}
+
+// DiscoveredByNotNil applies the NotNil predicate on the "discovered_by" field.
+func DiscoveredByNotNil() predicate.ToolIntegration {
+	return predicate.ToolIntegration(sql.FieldNotNull(FieldDiscoveredBy))
+}
+
+// RefreshAtEQ applies the EQ predicate on the "refresh_at" field.
+func RefreshAtEQ(v time.Time) predicate.ToolIntegration {
+	return predicate.ToolIntegration(sql.FieldEQ(FieldRefreshAt, v))
+}
+
+// RefreshAtNEQ applies the NEQ predicate on the "refresh_at" field.
+func RefreshAtNEQ(v time.Time) predicate.ToolIntegration {
+	return predicate.ToolIntegration(sql.FieldNEQ(FieldRefreshAt, v))
+}
+
+// RefreshAtIn applies the In predicate on the "refresh_at" field.
+func RefreshAtIn(vs ...time.Time) predicate.ToolIntegration {
+	return predicate.ToolIntegration(sql.FieldIn(FieldRefreshAt, vs...))
+}
+
+// RefreshAtNotIn applies the NotIn predicate on the "refresh_at" field.
+func RefreshAtNotIn(vs ...time.Time) predicate.ToolIntegration {
+	return predicate.ToolIntegration(sql.FieldNotIn(FieldRefreshAt, vs...))
+}
+
+// RefreshAtGT applies the GT predicate on the "refresh_at" field.
+func RefreshAtGT(v time.Time) predicate.ToolIntegration {
+	return predicate.ToolIntegration(sql.FieldGT(FieldRefreshAt, v))
+}
+
+// RefreshAtGTE applies the GTE predicate on the "refresh_at" field.
+func RefreshAtGTE(v time.Time) predicate.ToolIntegration {
+	return predicate.ToolIntegration(sql.FieldGTE(FieldRefreshAt, v))
+}
+
+// RefreshAtLT applies the LT predicate on the "refresh_at" field.
+func RefreshAtLT(v time.Time) predicate.ToolIntegration {
+	return predicate.ToolIntegration(sql.FieldLT(FieldRefreshAt, v))
+}
+
+// RefreshAtLTE applies the LTE predicate on the "refresh_at" field.
+func RefreshAtLTE(v time.Time) predicate.ToolIntegration {
+	return predicate.ToolIntegration(sql.FieldLTE(FieldRefreshAt, v))
+}
+
+// RefreshAtIsNil applies the IsNil predicate on the "refresh_at" field.
+func RefreshAtIsNil() predicate.ToolIntegration {
+	return predicate.ToolIntegration(sql.FieldIsNull(FieldRefreshAt))
+}
+
+// RefreshAtNotNil applies the NotNil predicate on the "refresh_at" field.
+func RefreshAtNotNil() predicate.ToolIntegration {
+	return predicate.ToolIntegration(sql.FieldNotNull(FieldRefreshAt))
 }
 
 // SchemaHashEQ applies the EQ predicate on the "schema_hash" field.

@@ -152,6 +152,14 @@ type ComplexityRoot struct {
 		Tool       func(childComplexity int) int
 	}
 
+	AgentAuthRequired struct {
+		AuthorizationURL func(childComplexity int) int
+		CallID           func(childComplexity int) int
+		IntegrationID    func(childComplexity int) int
+		Name             func(childComplexity int) int
+		Seq              func(childComplexity int) int
+	}
+
 	AgentConnection struct {
 		Edges      func(childComplexity int) int
 		PageInfo   func(childComplexity int) int
@@ -1878,6 +1886,7 @@ type ComplexityRoot struct {
 	}
 
 	ToolIntegration struct {
+		ChangedTools  func(childComplexity int) int
 		Config        func(childComplexity int) int
 		Connections   func(childComplexity int) int
 		CreatedAt     func(childComplexity int) int
@@ -2235,6 +2244,7 @@ type SyncPlanResolver interface {
 }
 type ToolIntegrationResolver interface {
 	Status(ctx context.Context, obj *ent.ToolIntegration) (model.ToolIntegrationStatus, error)
+	ChangedTools(ctx context.Context, obj *ent.ToolIntegration) (int, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -2565,6 +2575,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentApprovalRequired.Tool(childComplexity), true
+
+	case "AgentAuthRequired.authorizationUrl":
+		if e.ComplexityRoot.AgentAuthRequired.AuthorizationURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentAuthRequired.AuthorizationURL(childComplexity), true
+	case "AgentAuthRequired.callId":
+		if e.ComplexityRoot.AgentAuthRequired.CallID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentAuthRequired.CallID(childComplexity), true
+	case "AgentAuthRequired.integrationId":
+		if e.ComplexityRoot.AgentAuthRequired.IntegrationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentAuthRequired.IntegrationID(childComplexity), true
+	case "AgentAuthRequired.name":
+		if e.ComplexityRoot.AgentAuthRequired.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentAuthRequired.Name(childComplexity), true
+	case "AgentAuthRequired.seq":
+		if e.ComplexityRoot.AgentAuthRequired.Seq == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentAuthRequired.Seq(childComplexity), true
 
 	case "AgentConnection.edges":
 		if e.ComplexityRoot.AgentConnection.Edges == nil {
@@ -10795,6 +10836,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ToolImport.Skipped(childComplexity), true
 
+	case "ToolIntegration.changedTools":
+		if e.ComplexityRoot.ToolIntegration.ChangedTools == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegration.ChangedTools(childComplexity), true
 	case "ToolIntegration.config":
 		if e.ComplexityRoot.ToolIntegration.Config == nil {
 			break
@@ -13293,6 +13340,8 @@ input FinishOAuthInput {
   code: String
   error: String
   errorDescription: String
+  "The issuer that the provider named (RFC 9207)."
+  issuer: String
 }
 
 type OAuthOutcome {
@@ -13303,7 +13352,10 @@ type OAuthOutcome {
   account: String
   "The connector that uses the grant."
   connectorId: ID
-  "Where to send the browser, with the outcome in the query; null without a redirectUrl."
+  """
+  Where to send the browser, with the outcome in the query; null without a redirectUrl. With oauth=confirm in the fragment
+  nothing is finished yet: finishOAuth with the other parameters and the session of the person who began does it.
+  """
   redirectUrl: String
 }
 
@@ -13507,7 +13559,7 @@ input RunAgentInput {
 
 """
 Events in order: one run start, then iterations, tool calls, their results and pieces of the answer, finally run
-complete or an error. A run that waits for people has an approval required for each question, a run waiting and, when it
+complete or an error. A call that needs an account to be connected first has an auth required before its result. A run that waits for people has an approval required for each question, a run waiting and, when it
 continues, a run resumed; so has a run whose server went away. seq counts the events from 1 without gaps.
 """
 union AgentEvent =
@@ -13517,6 +13569,7 @@ union AgentEvent =
   | AgentToolResult
   | AgentContent
   | AgentApprovalRequired
+  | AgentAuthRequired
   | AgentRunWaiting
   | AgentRunResumed
   | AgentRunComplete
@@ -13576,6 +13629,17 @@ type AgentApprovalRequired {
   expiresAt: Time!
 }
 
+"A call failed because an account has to be connected first. The run goes on without the call."
+type AgentAuthRequired {
+  seq: Int!
+  integrationId: ID!
+  "The integration's name."
+  name: String!
+  "Where the run's person connects it, within ten minutes; null if that person cannot, or authorizeToolIntegration has to be asked."
+  authorizationUrl: String
+  callId: String!
+}
+
 "The run waits, and uses no process meanwhile. The stream stays open; a reader may also come back later."
 type AgentRunWaiting {
   seq: Int!
@@ -13620,7 +13684,7 @@ extend type AgentRun {
 "A stored event of a run."
 type AgentRunEvent {
   seq: Int!
-  "run_start, iteration, tool_call, tool_result, content, approval_required, run_waiting, run_resumed, run_complete or error"
+  "run_start, iteration, tool_call, tool_result, content, approval_required, auth_required, run_waiting, run_resumed, run_complete or error"
   type: String!
   data: Map!
   createdAt: Time!
@@ -14035,6 +14099,8 @@ extend type Mutation {
 extend type ToolIntegration {
   "The state for the caller."
   status: ToolIntegrationStatus! @goField(forceResolver: true)
+  "How many of its tools changed at their source, or are gone. They are not called until acceptTool."
+  changedTools: Int! @goField(forceResolver: true)
 }
 
 enum ToolIntegrationStatus {
@@ -20094,6 +20160,8 @@ func (ec *executionContext) childFields_ToolIntegration(ctx context.Context, fie
 		return ec.fieldContext_ToolIntegration_connections(ctx, field)
 	case "status":
 		return ec.fieldContext_ToolIntegration_status(ctx, field)
+	case "changedTools":
+		return ec.fieldContext_ToolIntegration_changedTools(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ToolIntegration", field.Name)
 }
@@ -26043,6 +26111,121 @@ func (ec *executionContext) _AgentApprovalRequired_expiresAt(ctx context.Context
 }
 func (ec *executionContext) fieldContext_AgentApprovalRequired_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentApprovalRequired", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _AgentAuthRequired_seq(ctx context.Context, field graphql.CollectedField, obj *model.AgentAuthRequired) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentAuthRequired_seq(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seq, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentAuthRequired_seq(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentAuthRequired", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentAuthRequired_integrationId(ctx context.Context, field graphql.CollectedField, obj *model.AgentAuthRequired) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentAuthRequired_integrationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IntegrationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentAuthRequired_integrationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentAuthRequired", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AgentAuthRequired_name(ctx context.Context, field graphql.CollectedField, obj *model.AgentAuthRequired) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentAuthRequired_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentAuthRequired_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentAuthRequired", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentAuthRequired_authorizationUrl(ctx context.Context, field graphql.CollectedField, obj *model.AgentAuthRequired) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentAuthRequired_authorizationUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AuthorizationURL, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentAuthRequired_authorizationUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentAuthRequired", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentAuthRequired_callId(ctx context.Context, field graphql.CollectedField, obj *model.AgentAuthRequired) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentAuthRequired_callId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CallID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentAuthRequired_callId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentAuthRequired", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _AgentConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.AgentConnection) (ret graphql.Marshaler) {
@@ -64670,6 +64853,29 @@ func (ec *executionContext) fieldContext_ToolIntegration_status(_ context.Contex
 	return graphql.NewScalarFieldContext("ToolIntegration", field, true, true, errors.New("field of type ToolIntegrationStatus does not have child fields"))
 }
 
+func (ec *executionContext) _ToolIntegration_changedTools(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegration_changedTools(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ToolIntegration().ChangedTools(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegration_changedTools(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegration", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _ToolIntegrationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegrationConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -68537,7 +68743,7 @@ func (ec *executionContext) unmarshalInputFinishOAuthInput(ctx context.Context, 
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"provider", "state", "binding", "code", "error", "errorDescription"}
+	fieldsInOrder := [...]string{"provider", "state", "binding", "code", "error", "errorDescription", "issuer"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -68586,6 +68792,13 @@ func (ec *executionContext) unmarshalInputFinishOAuthInput(ctx context.Context, 
 				return it, err
 			}
 			it.ErrorDescription = data
+		case "issuer":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("issuer"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Issuer = data
 		}
 	}
 	return it, nil
@@ -71103,6 +71316,13 @@ func (ec *executionContext) _AgentEvent(ctx context.Context, sel ast.SelectionSe
 			return graphql.Null
 		}
 		return ec._AgentContent(ctx, sel, obj)
+	case model.AgentAuthRequired:
+		return ec._AgentAuthRequired(ctx, sel, &obj)
+	case *model.AgentAuthRequired:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._AgentAuthRequired(ctx, sel, obj)
 	case model.AgentApprovalRequired:
 		return ec._AgentApprovalRequired(ctx, sel, &obj)
 	case *model.AgentApprovalRequired:
@@ -71859,6 +72079,64 @@ func (ec *executionContext) _AgentApprovalRequired(ctx context.Context, sel ast.
 			}
 		case "expiresAt":
 			out.Values[i] = ec._AgentApprovalRequired_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var agentAuthRequiredImplementors = []string{"AgentAuthRequired", "AgentEvent"}
+
+func (ec *executionContext) _AgentAuthRequired(ctx context.Context, sel ast.SelectionSet, obj *model.AgentAuthRequired) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentAuthRequiredImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentAuthRequired")
+		case "seq":
+			out.Values[i] = ec._AgentAuthRequired_seq(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "integrationId":
+			out.Values[i] = ec._AgentAuthRequired_integrationId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._AgentAuthRequired_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "authorizationUrl":
+			out.Values[i] = ec._AgentAuthRequired_authorizationUrl(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "callId":
+			out.Values[i] = ec._AgentAuthRequired_callId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -87180,6 +87458,44 @@ func (ec *executionContext) _ToolIntegration(ctx context.Context, sel ast.Select
 					}
 				}()
 				res = ec._ToolIntegration_status(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "changedTools":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ToolIntegration_changedTools(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}

@@ -25,7 +25,7 @@ import (
 )
 
 // Events in order: one run start, then iterations, tool calls, their results and pieces of the answer, finally run
-// complete or an error. A run that waits for people has an approval required for each question, a run waiting and, when it
+// complete or an error. A call that needs an account to be connected first has an auth required before its result. A run that waits for people has an approval required for each question, a run waiting and, when it
 // continues, a run resumed; so has a run whose server went away. seq counts the events from 1 without gaps.
 type AgentEvent interface {
 	IsAgentEvent()
@@ -64,6 +64,19 @@ type AgentApprovalRequired struct {
 }
 
 func (AgentApprovalRequired) IsAgentEvent() {}
+
+// A call failed because an account has to be connected first. The run goes on without the call.
+type AgentAuthRequired struct {
+	Seq           int       `json:"seq"`
+	IntegrationID uuid.UUID `json:"integrationId"`
+	// The integration's name.
+	Name string `json:"name"`
+	// Where the run's person connects it, within ten minutes; null if that person cannot, or authorizeToolIntegration has to be asked.
+	AuthorizationURL *string `json:"authorizationUrl,omitempty"`
+	CallID           string  `json:"callId"`
+}
+
+func (AgentAuthRequired) IsAgentEvent() {}
 
 type AgentContent struct {
 	Seq int `json:"seq"`
@@ -104,7 +117,7 @@ func (AgentRunComplete) IsAgentEvent() {}
 // A stored event of a run.
 type AgentRunEvent struct {
 	Seq int `json:"seq"`
-	// run_start, iteration, tool_call, tool_result, content, approval_required, run_waiting, run_resumed, run_complete or error
+	// run_start, iteration, tool_call, tool_result, content, approval_required, auth_required, run_waiting, run_resumed, run_complete or error
 	Type      string         `json:"type"`
 	Data      map[string]any `json:"data"`
 	CreatedAt time.Time      `json:"createdAt"`
@@ -847,6 +860,8 @@ type FinishOAuthInput struct {
 	Code             *string `json:"code,omitempty"`
 	Error            *string `json:"error,omitempty"`
 	ErrorDescription *string `json:"errorDescription,omitempty"`
+	// The issuer that the provider named (RFC 9207).
+	Issuer *string `json:"issuer,omitempty"`
 }
 
 // A memory that a search found.
@@ -999,7 +1014,8 @@ type OAuthOutcome struct {
 	Account *string `json:"account,omitempty"`
 	// The connector that uses the grant.
 	ConnectorID *uuid.UUID `json:"connectorId,omitempty"`
-	// Where to send the browser, with the outcome in the query; null without a redirectUrl.
+	// Where to send the browser, with the outcome in the query; null without a redirectUrl. With oauth=confirm in the fragment
+	// nothing is finished yet: finishOAuth with the other parameters and the session of the person who began does it.
 	RedirectURL *string `json:"redirectUrl,omitempty"`
 }
 

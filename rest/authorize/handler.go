@@ -28,6 +28,7 @@ const (
 	TokenPath     = "/oauth/token" //nolint:gosec // a path
 	RegisterPath  = "/oauth/register"
 	RevokePath    = "/oauth/revoke"
+	ClientPath    = "/oauth/client"
 	ServerPath    = "/.well-known/oauth-authorization-server"
 	ResourcePath  = "/.well-known/oauth-protected-resource"
 )
@@ -37,6 +38,9 @@ const maxBody = 64 << 10
 // Options configure a Handler. Server is required.
 type Options struct {
 	Server *application.Server
+	// RedirectURL is where the authorization servers of other services send people back
+	// to that connect Magpie to them. Empty serves no metadata of Magpie as a client.
+	RedirectURL string
 	// TrustedProxies are the addresses whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
 	Log            *slog.Logger // nil: discarded
@@ -97,6 +101,8 @@ func (h *Handler) serveOpen(w http.ResponseWriter, r *http.Request) {
 		serve = h.revoke
 	case ServerPath, ServerPath + h.resourcePath():
 		methods, serve = http.MethodGet, h.serverMetadata
+	case ClientPath:
+		methods, serve = http.MethodGet, h.clientMetadata
 	case ResourcePath, ResourcePath + h.resourcePath():
 		methods, serve = http.MethodGet, h.resourceMetadata
 	default:
@@ -117,6 +123,21 @@ func (h *Handler) notFound(w http.ResponseWriter, r *http.Request) {
 
 func (h *Handler) resourcePath() string {
 	return strings.TrimPrefix(h.opt.Server.Resource(), h.opt.Server.Issuer())
+}
+
+// clientMetadata answers with Magpie's metadata as a client of other authorization servers,
+// whose id is the address of this document.
+func (h *Handler) clientMetadata(w http.ResponseWriter, r *http.Request) {
+	if h.opt.RedirectURL == "" {
+		h.notFound(w, r)
+		return
+	}
+	w.Header().Set("Cache-Control", "public, max-age=3600")
+	sendJSON(w, http.StatusOK, map[string]any{
+		"client_id": h.opt.Server.Issuer() + ClientPath, "client_name": "Magpie", "client_uri": h.opt.Server.Issuer(), "redirect_uris": []string{h.opt.RedirectURL},
+		"grant_types": []string{"authorization_code", "refresh_token"}, "response_types": []string{"code"}, "token_endpoint_auth_method": "none",
+		"application_type": "web",
+	})
 }
 
 // serverMetadata answers with the metadata of RFC 8414.

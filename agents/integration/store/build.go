@@ -1,10 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,6 +16,7 @@ import (
 	"github.com/magpie-search/magpie/agents/integration"
 	"github.com/magpie-search/magpie/agents/loop"
 	"github.com/magpie-search/magpie/agents/policy"
+	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/integrationtool"
 	"github.com/magpie-search/magpie/ent/toolintegration"
@@ -116,8 +119,11 @@ func (s *Store) reachable(at reached, slug, tool string) loop.Tool {
 		return unavailable(slug, tool, row.Name+" has no tool of this name")
 	}
 	t := row.Edges.Tools[i]
-	if reason := s.reason(row, t, at.viewer); reason != "" {
+	if reason := s.reason(row, t); reason != "" {
 		return unavailable(slug, tool, reason)
+	}
+	if reason := s.lacking(row, at.viewer); reason != "" {
+		return s.unconnected(row, at.viewer, slug, tool, reason)
 	}
 	out, err := s.loopTool(row, t, at.viewer)
 	if err != nil {
@@ -126,8 +132,8 @@ func (s *Store) reachable(at reached, slug, tool string) loop.Tool {
 	return out
 }
 
-// reason says why a tool cannot be called, "" if it can. The row has its connections.
-func (s *Store) reason(row *ent.ToolIntegration, t *ent.IntegrationTool, v viewer.Viewer) string {
+// reason says why a tool cannot be called by anybody, "" if it can.
+func (s *Store) reason(row *ent.ToolIntegration, t *ent.IntegrationTool) string {
 	switch {
 	case !row.Enabled:
 		return "The integration " + row.Name + " is turned off"
@@ -138,6 +144,14 @@ func (s *Store) reason(row *ent.ToolIntegration, t *ent.IntegrationTool, v viewe
 	case PolicyOf(t) == policy.Deny:
 		return "The policy of the tool allows no calls"
 	}
+	if _, _, err := s.providerOf(row); err != nil {
+		return words(err)
+	}
+	return ""
+}
+
+// lacking says what the calls of v lack, "" if nothing. The row has its connections.
+func (s *Store) lacking(row *ent.ToolIntegration, v viewer.Viewer) string {
 	p, _, err := s.providerOf(row)
 	if err != nil {
 		return words(err)
@@ -164,6 +178,18 @@ func unavailable(slug, tool, reason string) loop.Tool {
 			return loop.Result{}, apierr.New(apierr.Unavailable, reason+".")
 		},
 	}
+}
+
+// unconnected returns a tool whose calls only say where the account is connected that they
+// lack.
+func (s *Store) unconnected(row *ent.ToolIntegration, v viewer.Viewer, slug, tool, reason string) loop.Tool {
+	out := unavailable(slug, tool, reason)
+	out.Description = "Cannot be used now: " + reason + ". If it is needed, call it without arguments: the person is then told how to connect."
+	out.PolicyName = FullName(slug, tool)
+	out.Call = func(ctx context.Context, _ json.RawMessage) (loop.Result, error) {
+		return loop.Result{}, s.authRequired(ctx, row, v, connectors.NeedsAuth(apierr.New(apierr.Unauthorized, reason+".")))
+	}
+	return out
 }
 
 // maxShown is the length of the longest description that a model gets, in characters.
@@ -193,7 +219,7 @@ func (s *Store) loopTool(row *ent.ToolIntegration, t *ent.IntegrationTool, v vie
 	base := PolicyOf(t)
 	out := loop.Tool{
 		Name: wireName(row.Slug, t.Name), PolicyName: FullName(row.Slug, t.Name), Description: row.Name + ": " + safetext.Truncate(accepted.Description, maxShown), Schema: schema,
-		Timeout: time.Duration(t.Timeout) * time.Second, Risk: accepted.Risk, Idempotent: tool.Idempotent,
+		Timeout: max(time.Duration(t.Timeout)*time.Second, tool.Timeout), Risk: accepted.Risk, Idempotent: tool.Idempotent,
 		Policy: func(arguments json.RawMessage) policy.Policy {
 			return policy.Strictest(base, policy.Evaluate(rules, arguments))
 		},
@@ -234,7 +260,7 @@ func (s *Store) call(ctx context.Context, integrationID, toolID uuid.UUID, hash 
 		return loop.Result{}, apierr.Wrap("read the integration", err)
 	}
 	t := row.Edges.Tools[0]
-	if reason := s.reason(row, t, v); reason != "" {
+	if reason := s.reason(row, t); reason != "" {
 		return loop.Result{}, apierr.New(apierr.Unavailable, reason+".")
 	}
 	if t.PinnedHash != hash {
@@ -246,12 +272,17 @@ func (s *Store) call(ctx context.Context, integrationID, toolID uuid.UUID, hash 
 	}
 	a, c, err := s.account(inside, row, p, v, false)
 	if err != nil {
-		s.note(inside, v, c, err, false)
-		return loop.Result{}, err
+		s.note(inside, v, row, c, err, false)
+		return loop.Result{}, s.authRequired(ctx, row, v, err)
 	}
+	var changed atomic.Bool
+	a.Changed = func() { changed.Store(true) }
 	result, err := do(a)
-	s.note(inside, v, c, err, false)
-	return result, err
+	s.note(inside, v, row, c, err, false)
+	if changed.Load() {
+		s.refreshSoon(ctx, row)
+	}
+	return result, s.authRequired(ctx, row, v, err)
 }
 
 // record writes what a person did with the tools of an integration to the audit log.
@@ -287,7 +318,7 @@ func (s *Store) AgentTools(ctx context.Context) ([]catalog.Tool, error) {
 			shown := catalog.Tool{Name: FullName(slug, t.Name), Title: t.Title, Description: t.Description, Parameters: t.InputSchema, IntegrationID: &row.ID, Risk: &t.Risk}
 			chosen := integrationtool.CallPolicy(strings.ToUpper(string(PolicyOf(t))))
 			shown.Policy = &chosen
-			if reason := s.reason(row, t, v); reason != "" {
+			if reason := cmp.Or(s.reason(row, t), s.lacking(row, v)); reason != "" {
 				shown.Unavailable = &reason
 			}
 			out = append(out, shown)

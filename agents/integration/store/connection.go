@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/agents/integration"
+	"github.com/magpie-search/magpie/agents/mcp"
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/gid"
@@ -162,30 +163,7 @@ func (s *Store) Authorize(ctx context.Context, id uuid.UUID, returnTo string) (o
 	if err != nil {
 		return oauth.Authorization{}, err
 	}
-	p, _, err := s.providerOf(row)
-	if err != nil {
-		return oauth.Authorization{}, err
-	}
-	if err := checkSharing(row, v); err != nil {
-		return oauth.Authorization{}, err
-	}
-	if p.OAuth == nil {
-		return oauth.Authorization{}, apierr.Invalid("id", p.Title+" is not connected by OAuth; enter credentials")
-	}
-	if err := s.checkHosts(p, row.Config); err != nil {
-		return oauth.Authorization{}, err
-	}
-	r := oauth.ToolRequest{Provider: p.OAuth.Provider, Scopes: p.OAuth.Scopes, Integration: row.ID, Shared: shares(row), ReturnTo: returnTo}
-	tools, err := row.QueryTools().All(ctx)
-	if err != nil {
-		return oauth.Authorization{}, apierr.Wrap("read the tools", err)
-	}
-	for _, row := range tools {
-		if t, ok := p.Tool(row.Name); ok && row.Enabled {
-			r.Scopes = append(r.Scopes, t.Scopes...)
-		}
-	}
-	return s.opt.Grants.BeginTool(ctx, r)
+	return s.begin(ctx, row, v, returnTo, true)
 }
 
 // checkHosts returns an error if a config sends the tokens of a grant to a host of somebody
@@ -214,6 +192,11 @@ func (s *Store) account(ctx context.Context, row *ent.ToolIntegration, p Listed,
 	if missing := s.missing(row, p, c, again); missing != "" {
 		return a, c, connectors.NeedsAuth(&apierr.Error{Code: apierr.Unauthorized, Message: missing})
 	}
+	if row.Kind == toolintegration.KindMCP && (shares(row) || v.Kind == viewer.KindSession) {
+		access := s.accessOf(row, v)
+		access.mayBegin, access.returnTo = inRun(ctx) && mayAuthorize(row, v), s.opt.Dashboard
+		a.Access = access
+	}
 	if c == nil {
 		return a, nil, nil
 	}
@@ -234,6 +217,7 @@ func (s *Store) account(ctx context.Context, row *ent.ToolIntegration, p Listed,
 func (s *Store) missing(row *ent.ToolIntegration, p Listed, c *ent.ToolConnection, again bool) string {
 	form := p.Form()
 	has := c != nil && (len(c.Credentials) > 0 || c.GrantID != nil)
+	asked := row.Kind == toolintegration.KindMCP && !again && c != nil && c.Status == toolconnection.StatusNeedsAuth // by a server that may need none
 	empty := connectors.Settings{ConnectorID: row.ID.String(), Config: row.Config, Credentials: map[string]string{}}
 	err := connectors.CheckOptions("credentials", form.Credentials, nil)
 	if err == nil && form.CheckSettings != nil {
@@ -242,7 +226,7 @@ func (s *Store) missing(row *ent.ToolIntegration, p Listed, c *ent.ToolConnectio
 	switch {
 	case has && !again && c.Status == toolconnection.StatusNeedsAuth:
 		return row.Name + " does not accept the credentials any more; connect to it again"
-	case has, err == nil && (p.OAuth == nil || len(form.Credentials) > 0):
+	case has, err == nil && !asked && (p.OAuth == nil || len(form.Credentials) > 0):
 		return ""
 	case shares(row):
 		return row.Name + " has no credentials; an administrator enters them"
@@ -336,7 +320,7 @@ func (s *Store) Test(ctx context.Context, id uuid.UUID) (Check, error) {
 	default:
 		out.Message = words(err)
 	}
-	s.note(ctx, v, c, err, true)
+	s.note(ctx, v, row, c, err, true)
 	err = audit.Record(ctx, audit.ClientExec(s.client(ctx)), audit.Event{
 		Action: "tool_integration.test", TargetKind: "tool_integration", TargetID: id, TargetName: row.Name, Changes: []audit.Change{{Field: "ok", New: out.OK}},
 	})
@@ -359,7 +343,14 @@ const maxLastError = 500 // characters
 
 // note keeps the outcome of a test or a call at its connection. Only a test is noted
 // whenever it succeeds.
-func (s *Store) note(ctx context.Context, v viewer.Viewer, c *ent.ToolConnection, failure error, tested bool) {
+func (s *Store) note(ctx context.Context, v viewer.Viewer, row *ent.ToolIntegration, c *ent.ToolConnection, failure error, tested bool) {
+	if needed, ok := errors.AsType[*mcp.NeedsAuthError](failure); ok && needed.More {
+		return // the account works
+	}
+	if c == nil && row.Kind == toolintegration.KindMCP && connectors.IsNeedsAuth(failure) {
+		s.noteNeed(ctx, v, row, failure)
+		return
+	}
 	if c == nil || failure == nil && !tested && c.Status == toolconnection.StatusActive {
 		return
 	}
@@ -383,5 +374,23 @@ func (s *Store) note(ctx context.Context, v viewer.Viewer, c *ent.ToolConnection
 	}
 	if err := update.Exec(ctx); err != nil && !ent.IsNotFound(err) {
 		s.opt.Log.WarnContext(ctx, "state of a tool connection not stored", "connection", c.ID, "error", err)
+	}
+}
+
+// noteNeed keeps that a server, which was thought to need no account, needs one.
+func (s *Store) noteNeed(ctx context.Context, v viewer.Viewer, row *ent.ToolIntegration, failure error) {
+	create := s.opt.Ent.ToolConnection.Create().SetIntegrationID(row.ID).SetStatus(toolconnection.StatusNeedsAuth).
+		SetLastError(safetext.Truncate(words(failure), maxLastError))
+	switch {
+	case shares(row):
+		v = viewer.System(row.WorkspaceID)
+	case v.Kind != viewer.KindSession:
+		return
+	default:
+		create.SetPersonID(v.Subject)
+	}
+	err := create.Exec(viewer.With(context.WithoutCancel(ctx), v))
+	if err != nil && !ent.IsConstraintError(err) { // the beginning of a connection made it
+		s.opt.Log.WarnContext(ctx, "state of a tool connection not stored", "integration", row.ID, "error", err)
 	}
 }

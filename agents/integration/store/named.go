@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/google/uuid"
@@ -28,7 +29,7 @@ func (s *Store) Named(ctx context.Context, v viewer.Viewer, id uuid.UUID, tool s
 	if len(row.Edges.Tools) == 0 {
 		return loop.Tool{}, apierr.NotFound("Tool")
 	}
-	if reason := s.reason(row, row.Edges.Tools[0], v); reason != "" {
+	if reason := cmp.Or(s.reason(row, row.Edges.Tools[0]), s.lacking(row, v)); reason != "" {
 		return loop.Tool{}, apierr.New(apierr.Conflict, reason)
 	}
 	return s.loopTool(row, row.Edges.Tools[0], v)

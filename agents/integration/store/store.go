@@ -32,9 +32,16 @@ type Grants interface {
 	OwnsOrigin(provider, origin string) bool
 	// Forget deletes a grant that a connection no longer uses.
 	Forget(ctx context.Context, client *ent.Client, grant uuid.UUID) error
+
+	// The grants at servers that name their own authorization servers.
+	LoadServer(ctx context.Context, k oauth.ServerKey) ([]byte, error)
+	SaveServer(ctx context.Context, k oauth.ServerKey, g oauth.ServerGrant) error
+	LockServer(ctx context.Context, k oauth.ServerKey, f func(ctx context.Context) error) error
+	BeginServer(ctx context.Context, r oauth.ServerRequest) (state string, begun oauth.Authorization, err error)
+	FinishServer(ctx context.Context, r oauth.Callback, obtain func(ctx context.Context, k oauth.ServerKey, content []byte) error) (oauth.Outcome, error)
 }
 
-// Options configure a Store. All fields but Now and Log are required.
+// Options configure a Store. All fields but Dashboard, Now and Log are required.
 type Options struct {
 	Ent     *ent.Client
 	Box     *secret.Box
@@ -42,8 +49,11 @@ type Options struct {
 	Sources map[toolintegration.Kind]Source
 	// Dial makes the connections of calls.
 	Dial connectors.Dial
-	Now  func() time.Time // nil: the system's clock
-	Log  *slog.Logger     // nil discards
+	// Dashboard is the address of the front end, to which browsers return that followed
+	// the link of a run. It is an address that Grants accepts.
+	Dashboard string
+	Now       func() time.Time // nil: the system's clock
+	Log       *slog.Logger     // nil discards
 }
 
 // Store manages integrations. It is safe for concurrent use.

@@ -57,7 +57,8 @@ type fixture struct {
 	db    *base.DB
 	store *store.Store
 	*server
-	box *secret.Box
+	box     *secret.Box
+	sources map[toolintegration.Kind]store.Source
 }
 
 type note struct {
@@ -109,9 +110,10 @@ func newFixture(t *testing.T) *fixture {
 	grants := oauth.New(db.Ent, oauth.Options{Flows: oauth.NewFlows(db.Pool, box, nil), Secrets: box, BaseURL: "https://magpie.example.com"})
 	t.Cleanup(grants.Close)
 	guard := httpx.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
-	h.store = store.New(store.Options{Ent: db.Ent, Box: box, Grants: grants, Dial: guard.DialContext, Sources: map[toolintegration.Kind]store.Source{
+	h.sources = map[toolintegration.Kind]store.Source{
 		toolintegration.KindPack: store.Packs(registry), toolintegration.KindWebhook: store.Webhooks(), toolintegration.KindMCP: h.server,
-	}})
+	}
+	h.store = store.New(store.Options{Ent: db.Ent, Box: box, Grants: grants, Dial: guard.DialContext, Sources: h.sources})
 	return h
 }
 

@@ -19,7 +19,6 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/audit"
 	"github.com/magpie-search/magpie/internal/patch"
-	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/store/lookup"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -28,8 +27,6 @@ import (
 // maxToolName is the length of the longest second part of a tool's name, so that its name on
 // the wire has at most 64 characters.
 const maxToolName = 64 - 1 - maxSlug
-
-const discoverTimeout = 60 * time.Second
 
 // A Difference says what a new look at the tools of an integration found, by their names.
 type Difference struct {
@@ -62,7 +59,7 @@ func (s *Store) refresh(ctx context.Context, id uuid.UUID) (*ent.ToolIntegration
 	if err := checkChange(ctx, row); err != nil {
 		return nil, Difference{}, err
 	}
-	p, source, err := s.providerOf(row)
+	_, source, err := s.providerOf(row)
 	if err != nil {
 		return nil, Difference{}, err
 	}
@@ -70,26 +67,7 @@ func (s *Store) refresh(ctx context.Context, id uuid.UUID) (*ent.ToolIntegration
 		d, err := s.adopt(ctx, row, source)
 		return row, d, err
 	}
-	inside, cancel := context.WithTimeout(ctx, discoverTimeout)
-	defer cancel()
-	a, c, err := s.account(inside, row, p, v, false)
-	if err != nil {
-		return nil, Difference{}, err
-	}
-	offers, kept, err := source.Discover(inside, p.Name, a)
-	s.note(ctx, v, c, err, true)
-	if err != nil {
-		message := safetext.Truncate(words(err), maxLastError)
-		if err := s.client(ctx).ToolIntegration.UpdateOne(row).SetLastError(message).Exec(ctx); err != nil {
-			return nil, Difference{}, apierr.Wrap("note a failure", err)
-		}
-		return nil, Difference{}, &apierr.Error{Code: apierr.Unavailable, Message: "The tools could not be read: " + message, Op: "discover tools", Cause: err}
-	}
-	if kept {
-		return row, Difference{}, nil
-	}
-	d, err := s.compare(ctx, row, offers)
-	return row, d, err
+	return s.look(ctx, row, v)
 }
 
 // adopt stores the tools of a platform that Magpie knows.
@@ -217,7 +195,7 @@ func validName(name string) bool {
 }
 
 func createTool(ctx context.Context, client *ent.Client, row *ent.ToolIntegration, o Offer, enabled bool) error {
-	create := client.IntegrationTool.Create().SetIntegrationID(row.ID).SetNillablePersonID(row.PersonID).SetName(o.Name).
+	create := client.IntegrationTool.Create().SetWorkspaceID(row.WorkspaceID).SetIntegrationID(row.ID).SetNillablePersonID(row.PersonID).SetName(o.Name).
 		SetTitle(o.Title).SetDescription(o.Description).
 		SetInputSchema(o.Schema).SetRisk(RiskOf(o.Risk)).SetEnabled(enabled).SetPinnedHash(o.hash()).SetTimeout(seconds(o.Timeout))
 	if o.Output != nil {

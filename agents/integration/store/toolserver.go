@@ -37,6 +37,14 @@ func (t toolServers) Discover(ctx context.Context, _ string, a integration.Accou
 
 func (t toolServers) Tool(_ string, o Offer) (integration.Tool, error) {
 	return t.servers.Tool(toolserver.Description{
-		Name: o.Name, Title: o.Title, Description: o.Description, Risk: o.Risk, Input: o.Schema, Output: o.Output, Definition: o.Definition,
+		Name: o.Name, Title: o.Title, Description: o.Description, Risk: o.Risk, Input: o.Schema, Output: o.Output, Definition: o.Definition, Timeout: o.Timeout,
 	})
+}
+
+func (t toolServers) Begin(ctx context.Context, a integration.Account) (string, error) {
+	return t.servers.Begin(ctx, a)
+}
+
+func (t toolServers) Finish(ctx context.Context, a integration.Account, flow []byte, r integration.Redirect) error {
+	return t.servers.Finish(ctx, a, flow, r)
 }

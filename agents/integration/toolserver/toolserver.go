@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/magpie-search/magpie/agents/integration"
 	"github.com/magpie-search/magpie/agents/loop"
@@ -32,12 +33,13 @@ const MaxName = 39
 type Servers struct {
 	client   *mcp.Client
 	commands []string
+	oauth    OAuth
 }
 
 // New returns Servers. commands are those that the operator allows, by which the client
 // knows them; without any, servers are reached by HTTP only.
-func New(client *mcp.Client, commands map[string][]string) *Servers {
-	return &Servers{client: client, commands: slices.Sorted(maps.Keys(commands))}
+func New(client *mcp.Client, commands map[string][]string, o OAuth) *Servers {
+	return &Servers{client: client, commands: slices.Sorted(maps.Keys(commands)), oauth: o}
 }
 
 // Provider returns the provider. It has no tools of its own: each server names its.
@@ -56,6 +58,18 @@ func (s *Servers) Provider() integration.Provider {
 			Name: "trustAnnotations", Title: "Trust the server's annotations", Type: connectors.TypeBoolean, Default: false,
 			Help: "Tools that the server describes as reading only are called without asking. Turn it on for servers of people that you trust.",
 		},
+		{
+			Name: "clientId", Title: "Client id", Type: connectors.TypeString, Advanced: true, Destination: true,
+			Help: "The id of a client that you registered at the server's authorization server, with the redirect address " + s.oauth.RedirectURL + ". Most servers need none.",
+		},
+		{
+			Name: "authorizationServer", Title: "Authorization server", Type: connectors.TypeString, Format: connectors.FormatURL, Advanced: true, Destination: true,
+			Help: "The issuer that knows the client id. Required with a client secret.", Example: "https://auth.example.com",
+		},
+		{
+			Name: "register", Title: "Register a client", Type: connectors.TypeBoolean, Default: false, Advanced: true,
+			Help: "Register Magpie as a client even if the authorization server would read its metadata document. Turn it on if that server cannot reach Magpie.",
+		},
 	}
 	if len(s.commands) > 0 {
 		transports = append(transports, string(mcp.Stdio))
@@ -72,11 +86,14 @@ func (s *Servers) Provider() integration.Provider {
 		Name: ProviderName, Title: "Tool server", Summary: "Tools of a server that speaks the Model Context Protocol.", Group: integration.Productivity,
 		Config: options,
 		Credentials: []connectors.Option{{
-			Name: "token", Title: "Token", Type: connectors.TypeString, Sensitive: true, Help: "An API key or access token of the server, if it wants one.",
+			Name: "token", Title: "Token", Type: connectors.TypeString, Sensitive: true,
+			Help: "An API key or access token of the server, if it wants one. Without one, you can connect an account by OAuth.",
+		}, {
+			Name: "clientSecret", Title: "Client secret", Type: connectors.TypeString, Sensitive: true, Help: "The secret of the client id, if it has one.",
 		}},
 		CheckSettings: checkSettings,
 		Check: func(ctx context.Context, a integration.Account) error {
-			session := s.open(a)
+			session, _ := s.open(a)
 			defer session.Close()
 			_, _, err := session.Tools(ctx)
 			return err
@@ -137,6 +154,9 @@ func checkSettings(s connectors.Settings) error {
 	if address == "" {
 		return &connectors.OptionError{Field: "config.url", Message: "is required"}
 	}
+	if err := checkClient(s); err != nil {
+		return err
+	}
 	if s.Credentials["token"] != "" && strings.HasPrefix(address, "http://") && !isLoopback(address) {
 		return &connectors.OptionError{Field: "config.url", Message: "must be https, so that the token is not sent in the clear"}
 	}
@@ -148,30 +168,47 @@ func isLoopback(address string) bool {
 	return err == nil && slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, parsed.Hostname())
 }
 
-// open returns a session of an account.
-func (s *Servers) open(a integration.Account) *mcp.Session {
-	server := mcp.Server{Key: a.ConnectorID, Transport: transportOf(a.Settings), URL: text(a.Settings, "url"), Command: text(a.Settings, "command")}
-	server.Name = server.Command
-	if server.Transport != mcp.Stdio {
-		server.Name = "The tool server"
-		if address, err := url.Parse(server.URL); err == nil && address.Host != "" {
-			server.Name = address.Hostname()
+// serverName returns the name of an account's server in messages.
+func serverName(a integration.Account) string {
+	if transportOf(a.Settings) == mcp.Stdio {
+		return text(a.Settings, "command")
+	}
+	if address, err := url.Parse(text(a.Settings, "url")); err == nil && address.Host != "" {
+		return address.Hostname()
+	}
+	return "The tool server"
+}
+
+// open returns a session of an account, and what hides its secrets in a text.
+func (s *Servers) open(a integration.Account) (session *mcp.Session, hide func(string) string) {
+	server := mcp.Server{
+		Key: a.ConnectorID, Name: serverName(a), Transport: transportOf(a.Settings), URL: text(a.Settings, "url"), Command: text(a.Settings, "command"), Changed: a.Changed,
+	}
+	hide = func(text string) string { return text }
+	token := a.Credentials["token"]
+	switch {
+	case server.Transport == mcp.Stdio:
+	case token != "":
+		name := text(a.Settings, "headerName")
+		if name == "" {
+			name = "Authorization"
 		}
-		if token := a.Credentials["token"]; token != "" {
-			name := text(a.Settings, "headerName")
-			if name == "" {
-				name = "Authorization"
-			}
-			if http.CanonicalHeaderKey(name) == "Authorization" {
-				token = "Bearer " + token
-			}
-			server.Header = http.Header{http.CanonicalHeaderKey(name): {token}}
+		value := token
+		if http.CanonicalHeaderKey(name) == "Authorization" {
+			value = "Bearer " + token
 		}
+		server.Header = http.Header{http.CanonicalHeaderKey(name): {value}}
+		if len(token) >= 8 {
+			hide = func(text string) string { return strings.ReplaceAll(text, token, "[hidden]") } // a server may say it again
+		}
+	case usesOAuth(a):
+		authorizer, tokens := s.authorizer(a)
+		server.OAuth, hide = authorizer, tokens.hide
 	}
 	if server.Key == "" {
 		server.Key = server.URL + " " + server.Command // a test of settings that are not stored yet
 	}
-	return s.client.Open(server)
+	return s.client.Open(server), hide
 }
 
 // Description is a tool as a server describes it, fit to be shown and stored.
@@ -180,6 +217,8 @@ type Description struct {
 	Name, Title, Description string
 	Risk                     policy.Risk
 	Input, Output            map[string]any
+	// Timeout is how long a call may be without news; zero means that of the client.
+	Timeout time.Duration
 	// Definition is what [Servers.Tool] needs, and the pin of the tool: it is another one
 	// after any change.
 	Definition map[string]any
@@ -196,7 +235,7 @@ type definition struct {
 // Discover returns the tools of a server, and those that it offers and that cannot be
 // used, with the reason.
 func (s *Servers) Discover(ctx context.Context, a integration.Account) ([]Description, []mcp.Skipped, error) {
-	session := s.open(a)
+	session, _ := s.open(a)
 	defer session.Close()
 	tools, skipped, err := session.Tools(ctx)
 	if err != nil {
@@ -257,26 +296,35 @@ func (s *Servers) Tool(d Description) (integration.Tool, error) {
 	if err != nil {
 		return integration.Tool{}, apierr.Wrap("encode a schema", err)
 	}
-	tool := &mcp.Tool{Name: kept.Tool, Input: input, Hints: mcp.Hints{ReadOnly: kept.ReadOnly}}
+	tool := &mcp.Tool{Name: kept.Tool, Input: input, Hints: mcp.Hints{ReadOnly: kept.ReadOnly}, Silence: d.Timeout}
 	if d.Output != nil {
 		if tool.Output, err = json.Marshal(d.Output); err != nil {
 			return integration.Tool{}, apierr.Wrap("encode a schema", err)
 		}
 	}
 	return integration.Tool{
-		Name: d.Name, Title: d.Title, Description: d.Description, Risk: d.Risk, Schema: input, Idempotent: kept.Idempotent,
+		Name: d.Name, Title: d.Title, Description: d.Description, Risk: d.Risk, Schema: input, Idempotent: kept.Idempotent, Timeout: s.client.LongestCall(),
 		Call: func(ctx context.Context, a integration.Account, arguments json.RawMessage) (loop.Result, error) {
-			session := s.open(a)
+			session, hide := s.open(a)
 			defer session.Close()
 			result, err := session.Call(ctx, tool, arguments)
-			if token := a.Credentials["token"]; len(token) >= 8 && err == nil {
-				result.Text = strings.ReplaceAll(result.Text, token, "[hidden]") // a server may say it again
-			}
 			if err != nil {
-				return loop.Result{}, err
+				return loop.Result{}, hideInError(err, hide)
 			}
+			result.Text = hide(result.Text)
 			result.Summary = safetext.Truncate(safetext.Line(result.Summary), 200)
 			return result, nil
 		},
 	}, nil
+}
+
+// hideInError returns an error whose text, for people and models, has no secret.
+func hideInError(err error, hide func(string) string) error {
+	failed, ok := errors.AsType[*apierr.Error](err)
+	if !ok || hide(failed.Message) == failed.Message {
+		return err
+	}
+	clean := *failed
+	clean.Message = hide(failed.Message)
+	return &clean
 }

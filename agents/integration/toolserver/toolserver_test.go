@@ -41,7 +41,7 @@ func newServers(t *testing.T) *toolserver.Servers {
 	t.Helper()
 	client := mcp.NewClient(mcp.Options{Dial: (&net.Dialer{}).DialContext})
 	t.Cleanup(client.Close)
-	return toolserver.New(client, nil)
+	return toolserver.New(client, nil, toolserver.OAuth{})
 }
 
 func newServer(names ...string) *sdk.Server {

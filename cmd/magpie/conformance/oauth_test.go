@@ -98,6 +98,9 @@ func oauthCases() map[string]check {
 					t.Errorf("%q redirects to %s", bad, a.header.Get("Location"))
 				}
 			}
+			for _, bad := range []string{"?state=x&code=y", "?state=" + strings.Repeat("A", 43) + "&code=y&iss=https%3A%2F%2Fauth.example.com"} {
+				rejected(t, "a bad state of a tool server", s.atDashboard(t, "GET", "/api/v1/oauth/callback/mcp"+bad, "", nobody...), 400, "invalid_request", "")
+			}
 			rejected(t, "an unknown provider", s.atDashboard(t, "GET", "/api/v1/oauth/callback/myspace?state=x&code=y", "", nobody...), 404, "not_found", "Provider not found")
 			ctx := viewer.With(t.Context(), viewer.System(s.workspace))
 			row, err := s.app.DB.Ent.Connector.Create().SetName("Drive").SetType("google_drive").SetCollectionID(uuid.MustParse(s.docs.id)).Save(ctx)

@@ -315,10 +315,18 @@ func TestTheAuthorizationServerRefusesMisuse(t *testing.T) {
 	if status, out := b.exchange(refreshForm(client, tokens.Refresh)); status != http.StatusBadRequest || out.Error != "invalid_grant" {
 		t.Errorf("a revoked refresh token: %d %+v", status, out)
 	}
-	for path, want := range map[string]int{"/oauth/nothing": 404, "/oauth/token": 405, "/.well-known/oauth-protected-resource": 200, "/.well-known/oauth-authorization-server/mcp": 200, "/.well-known/oauth-protected-resource/x": 404} {
+	for path, want := range map[string]int{"/oauth/nothing": 404, "/oauth/token": 405, "/oauth/client": 200, "/.well-known/oauth-protected-resource": 200, "/.well-known/oauth-authorization-server/mcp": 200, "/.well-known/oauth-protected-resource/x": 404} {
 		if status, text, _ := b.get(path); status != want {
 			t.Errorf("%s: %d %s", path, status, text)
 		}
+	}
+	var ours struct {
+		ID        string   `json:"client_id"`
+		Redirects []string `json:"redirect_uris"`
+	}
+	if _, text, _ := b.get("/oauth/client"); json.Unmarshal([]byte(text), &ours) != nil || !strings.HasSuffix(ours.ID, "/oauth/client") ||
+		len(ours.Redirects) != 1 || !strings.HasSuffix(ours.Redirects[0], "/api/v1/oauth/callback/mcp") {
+		t.Errorf("Magpie as a client: %s", text)
 	}
 	if status, text, _, _ := b.send(http.MethodPost, "/oauth/token", "application/json", `{}`); status != http.StatusBadRequest || !strings.Contains(text, "invalid_request") {
 		t.Errorf("%d %s", status, text)

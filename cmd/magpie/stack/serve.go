@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/magpie-search/magpie/agents/integration/toolserver"
 	"github.com/magpie-search/magpie/cmd/magpie/web"
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/connector/oauth"
 	"github.com/magpie-search/magpie/internal/live/connection"
 	"github.com/magpie-search/magpie/internal/search/resident"
 	"github.com/magpie-search/magpie/rest"
@@ -115,7 +117,7 @@ func handler(app *wire.App, streams *connection.Server, drain *web.Drain, versio
 		GraphQL:     server,
 		REST:        transport.Handler(server, http.NotFoundHandler()),
 		MCP:         mcp.Handler(server),
-		Authorize:   authorize.New(authorize.Options{Server: app.Applications, TrustedProxies: c.TrustedProxies, Log: app.Log}),
+		Authorize:   authorize.New(authorize.Options{Server: app.Applications, RedirectURL: c.PublicURL() + oauth.CallbackPath(toolserver.ProviderName), TrustedProxies: c.TrustedProxies, Log: app.Log}),
 		OpenAPI:     description,
 		Webhooks:    rest.NewWebhooks(app.Webhooks()),
 		Widget:      scripts,

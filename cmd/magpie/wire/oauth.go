@@ -31,7 +31,7 @@ func (a *App) openSignOn() {
 		Hosts: func(kind string, config map[string]any) map[string][]string {
 			return a.Kinds.GrantOrigins(kind, config)
 		}, // a.Kinds is set later
-		Flows: flows, Secrets: a.Secrets, BaseURL: c.PublicURL(), Origins: c.DashboardOrigins, Clients: clients, Log: a.Log, Now: a.now,
+		Flows: flows, Secrets: a.Secrets, BaseURL: c.PublicURL(), Origins: append([]string{c.DashboardAddress()}, c.DashboardOrigins...), Clients: clients, Log: a.Log, Now: a.now,
 	})
 	a.closers = append(a.closers, func() error { a.Grants.Close(); return nil })
 	workspace, _ := uuid.Parse(c.OIDCAutoJoinWorkspace) // validated with the settings

@@ -43,6 +43,7 @@ type pendingConnection struct {
 	Integration uuid.UUID `json:"integration"` // zero: the connection is for connectors
 	Shared      bool      `json:"shared"`
 	Scopes      []string  `json:"scopes"`
+	Server      []byte    `json:"server,omitempty"` // of BeginServer
 }
 
 // AuthorizationRequest is the input of Begin.
@@ -107,6 +108,8 @@ func bindingHash(binding string) []byte {
 // Callback is the request with which a provider sends the browser back.
 type Callback struct {
 	Provider, State, Code, Error, Description string
+	// Issuer is the issuer that the provider named (RFC 9207).
+	Issuer string
 	// Binding is the binding of the browser; empty if it presented none.
 	Binding string
 }
@@ -136,17 +139,25 @@ func (g *Grants) Finish(ctx context.Context, r Callback) (Outcome, error) {
 	if !known {
 		return Outcome{}, apierr.NotFound("Provider")
 	}
+	return g.finish(ctx, r, func(ctx context.Context, flow pendingConnection) (Outcome, error) { return g.complete(ctx, p, flow, r) })
+}
+
+// finish is Finish for a provider whose grant complete obtains.
+func (g *Grants) finish(ctx context.Context, r Callback, complete func(ctx context.Context, flow pendingConnection) (Outcome, error)) (Outcome, error) {
 	var flow pendingConnection
 	err := g.flows.Peek(ctx, connectPurpose, r.State, &flow)
 	v, ok := viewer.From(ctx)
 	session := ok && v.Kind == viewer.KindSession
+	if err == nil && !session && len(flow.Binding) == 0 && flow.Provider == r.Provider {
+		return confirmation(flow, r)
+	}
 	if err == nil && !session && subtle.ConstantTimeCompare(bindingHash(r.Binding), flow.Binding) != 1 {
 		return Outcome{}, apierr.Invalid("state", "is of a connection that another browser began; begin it in this one, or send what came back with the session of whoever began")
 	}
 	if err == nil || errors.Is(err, ErrNoFlow) { // an expired state is deleted
 		err = g.flows.Take(ctx, connectPurpose, r.State, &flow)
 	}
-	if err == nil && flow.Provider != p.Name {
+	if err == nil && flow.Provider != r.Provider {
 		err = ErrNoFlow
 	}
 	switch {
@@ -158,24 +169,24 @@ func (g *Grants) Finish(ctx context.Context, r Callback) (Outcome, error) {
 	if session && (v.Subject != flow.Person || v.Workspace != flow.Workspace) {
 		return Outcome{}, apierr.New(apierr.Forbidden, "Somebody else began this connection")
 	}
-	out, err := g.complete(ctx, p, flow, r)
+	out, err := complete(ctx, flow)
 	if err != nil {
 		var failed *apierr.Error
 		if flow.ReturnTo == "" || !errors.As(err, &failed) || failed.Code == apierr.Internal {
 			return Outcome{}, err
 		}
-		g.log.InfoContext(ctx, "oauth connection failed", slog.String("provider", p.Name), slog.Any("error", err))
+		g.log.InfoContext(ctx, "oauth connection failed", slog.String("provider", r.Provider), slog.Any("error", err))
 		code := string(failed.Code)
 		var refused *ProviderError
 		if errors.As(err, &refused) && refused.Code != "" {
 			code = refused.Code
 		}
-		return Outcome{Provider: p.Name, ReturnTo: WithQuery(flow.ReturnTo, url.Values{
-			"oauth": {"failed"}, "provider": {p.Name}, "error": {code}, "error_description": {failed.Message},
+		return Outcome{Provider: r.Provider, ReturnTo: WithQuery(flow.ReturnTo, url.Values{
+			"oauth": {"failed"}, "provider": {r.Provider}, "error": {code}, "error_description": {failed.Message},
 		})}, nil
 	}
 	if flow.ReturnTo != "" {
-		parameters := url.Values{"oauth": {"connected"}, "provider": {p.Name}, "grant": {out.Grant.String()}}
+		parameters := url.Values{"oauth": {"connected"}, "provider": {r.Provider}, "grant": {out.Grant.String()}}
 		if out.Connector != uuid.Nil {
 			parameters.Set("connector", out.Connector.String())
 		}
@@ -199,7 +210,10 @@ func (g *Grants) complete(ctx context.Context, p *providerClient, flow pendingCo
 	ctx = asSystem(ctx, flow.Workspace)
 	check := g.checkEditor
 	if flow.Integration != uuid.Nil {
-		check = g.checkMember
+		check = func(ctx context.Context, flow pendingConnection) (*ent.User, error) {
+			person, _, err := g.checkMember(ctx, flow)
+			return person, err
+		}
 	}
 	person, err := check(ctx, flow)
 	if err != nil {

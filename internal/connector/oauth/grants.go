@@ -63,6 +63,7 @@ type Grants struct {
 
 	mu       sync.Mutex
 	renewals map[uuid.UUID]*renewal
+	turns    map[ServerKey]chan struct{} // closed at the end of the turn
 	running  sync.WaitGroup
 	closed   bool
 }
@@ -77,7 +78,7 @@ func CallbackPath(provider string) string { return "/api/v1/oauth/callback/" + p
 func New(client *ent.Client, o Options) *Grants {
 	g := &Grants{
 		ent: client, providers: map[string]*providerClient{}, flows: o.Flows, secrets: o.Secrets, returnTo: NewReturnOrigins(o.BaseURL, o.Origins),
-		hosts: o.Hosts, log: o.Log, now: o.Now, lease: o.Lease, http: o.HTTP, renewals: map[uuid.UUID]*renewal{},
+		hosts: o.Hosts, log: o.Log, now: o.Now, lease: o.Lease, http: o.HTTP, renewals: map[uuid.UUID]*renewal{}, turns: map[ServerKey]chan struct{}{},
 	}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"golang.org/x/oauth2"
@@ -26,8 +27,9 @@ type ToolRequest struct {
 	// Integration gets the grant: that of the viewer or, if Shared, that of all.
 	Integration uuid.UUID
 	Shared      bool
-	// ReturnTo is as in AuthorizationRequest.
-	ReturnTo string
+	// ReturnTo is as in AuthorizationRequest, Browserless as in ServerRequest.
+	ReturnTo    string
+	Browserless bool
 }
 
 // BeginTool starts a connection for the tools of an integration. The viewer must be a
@@ -45,6 +47,9 @@ func (g *Grants) BeginTool(ctx context.Context, r ToolRequest) (begun Authorizat
 	flow := pendingConnection{
 		Provider: p.Name, Workspace: v.Workspace, Person: v.Subject, Verifier: oauth2.GenerateVerifier(), Binding: bindingHash(binding),
 		Integration: r.Integration, Shared: r.Shared, Scopes: p.toolScopes(r.Scopes),
+	}
+	if r.Browserless {
+		binding, flow.Binding = "", nil
 	}
 	if flow.ReturnTo, err = g.returnTo.Check("redirectUrl", r.ReturnTo); err != nil {
 		return Authorization{}, err
@@ -77,19 +82,19 @@ func (p *providerClient) forScopes(scopes []string) *providerClient {
 	return &out
 }
 
-// checkMember returns the person who started the connection of an integration, or an error
-// if they may not connect it any more.
-func (g *Grants) checkMember(ctx context.Context, flow pendingConnection) (*ent.User, error) {
+// checkMember returns the person who started the connection of an integration, with their
+// role, or an error if they may not connect it any more.
+func (g *Grants) checkMember(ctx context.Context, flow pendingConnection) (*ent.User, viewer.Role, error) {
 	member, err := g.ent.Membership.Query().Where(membership.WorkspaceID(flow.Workspace), membership.UserID(flow.Person)).WithUser().Only(ctx)
 	switch {
 	case ent.IsNotFound(err):
-		return nil, apierr.New(apierr.Forbidden, "You are not a member of the workspace any more")
+		return nil, "", apierr.New(apierr.Forbidden, "You are not a member of the workspace any more")
 	case err != nil:
-		return nil, fmt.Errorf("read the membership: %w", err)
+		return nil, "", fmt.Errorf("read the membership: %w", err)
 	case flow.Shared && member.Role != membership.RoleAdmin && member.Role != membership.RoleOwner:
-		return nil, apierr.New(apierr.Forbidden, "Your role does not allow this; it needs the role admin")
+		return nil, "", apierr.New(apierr.Forbidden, "Your role does not allow this; it needs the role admin")
 	}
-	return member.Edges.User, nil
+	return member.Edges.User, viewer.Role(strings.ToLower(string(member.Role))), nil
 }
 
 // storeToolGrant stores new tokens and gives them to the connection of an integration, whose
