@@ -17,6 +17,7 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/automationrun"
 	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/lease"
 	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -125,6 +126,9 @@ type EngineOptions struct {
 	Principals viewer.Principals // of the sources; nil: runs read only what everybody may
 	// Notify tells the owner that an automation was disabled. Nil tells nobody.
 	Notify func(ctx context.Context, owner *ent.User, a *ent.Automation) error
+	// LostAfter is how long after the last sign of life of a worker another one takes its
+	// runs: 45 s.
+	LostAfter time.Duration
 	// Parallel is the number of runs that one process advances at a time: 4.
 	Parallel int
 	// Poll is the time between two looks at a run that waits for something: 2 s.
@@ -143,6 +147,9 @@ func NewEngine(o EngineOptions) *Engine {
 	if o.Parallel <= 0 {
 		o.Parallel = 4
 	}
+	if o.LostAfter <= 0 {
+		o.LostAfter = 45 * time.Second
+	}
 	if o.Poll <= 0 {
 		o.Poll = 2 * time.Second
 	}
@@ -150,9 +157,7 @@ func NewEngine(o EngineOptions) *Engine {
 }
 
 const (
-	// runLease is the time of a worker for one step.
-	runLease = 3 * time.Minute
-	// stepTimeout ends a step before its lease ends.
+	// stepTimeout bounds a step.
 	stepTimeout = 2 * time.Minute
 	// claimBatch is the number of runs that are claimed at once.
 	claimBatch = 20
@@ -182,10 +187,12 @@ func (e *Engine) advance(ctx context.Context) (int, error) {
 	slots := make(chan struct{}, e.Parallel)
 	var steps sync.WaitGroup
 	for _, row := range rows {
+		held, stop := lease.Keep(viewer.With(ctx, viewer.System(row.WorkspaceID)), e.LostAfter, e.renewal(row)) // also while it waits for a slot
 		slots <- struct{}{}
 		steps.Go(func() {
 			defer func() { <-slots }()
-			inside, cancel := context.WithTimeout(viewer.With(ctx, viewer.System(row.WorkspaceID)), stepTimeout)
+			defer stop()
+			inside, cancel := context.WithTimeout(held, stepTimeout)
 			defer cancel()
 			if err := e.step(inside, row); err != nil && ctx.Err() == nil {
 				e.log.WarnContext(ctx, "automation step failed, will be repeated", slog.Any("run", row.ID), slog.String("step", string(row.Step)), slog.Any("error", err))
@@ -207,7 +214,7 @@ func (e *Engine) claim(ctx context.Context) ([]*ent.AutomationRun, error) {
 			return fmt.Errorf("look for due runs: %w", err)
 		}
 		for _, row := range rows {
-			changed, err := row.Update().AddAttempts(1).SetDueAt(now.Add(runLease)).Save(ctx)
+			changed, err := row.Update().AddAttempts(1).SetDueAt(e.claimEnd()).Save(ctx)
 			if err != nil {
 				return fmt.Errorf("claim a run: %w", err)
 			}
@@ -219,6 +226,26 @@ func (e *Engine) claim(ctx context.Context) ([]*ent.AutomationRun, error) {
 		out[i] = row.Unwrap()
 	}
 	return out, err
+}
+
+// claimEnd returns the end of a claim that begins or is renewed now.
+func (e *Engine) claimEnd() time.Time {
+	return e.now().Add(e.LostAfter).Truncate(time.Microsecond) // as PostgreSQL keeps it
+}
+
+// renewal returns a function that extends the claim of a run, unless its step has ended or
+// another worker has taken it.
+func (e *Engine) renewal(row *ent.AutomationRun) func(context.Context) (bool, error) {
+	until := *row.DueAt
+	return func(ctx context.Context) (held bool, err error) {
+		next := e.claimEnd()
+		n, err := e.Store.opt.Ent.AutomationRun.Update().Where(automationrun.ID(row.ID), automationrun.Attempts(row.Attempts), automationrun.DueAt(until)).SetDueAt(next).Save(ctx)
+		if err != nil {
+			return false, fmt.Errorf("renew the claim of a run: %w", err)
+		}
+		until = next
+		return n > 0, nil
+	}
 }
 
 // step does the next step of a claimed run.

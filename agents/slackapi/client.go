@@ -20,8 +20,14 @@ import (
 )
 
 // TokenCredential is the name of the credential of an integration that holds the token
-// of the bot.
-const TokenCredential = "bot_token"
+// of the bot, and AddressOption that of the option with the address of the methods.
+const (
+	TokenCredential = "bot_token"
+	AddressOption   = "api_url"
+)
+
+// DefaultAddress is the address of the methods.
+const DefaultAddress = "https://slack.com/api"
 
 const (
 	// timeout bounds a request. Slack itself waits three seconds for the answer to an
@@ -35,8 +41,8 @@ const (
 type Options struct {
 	// Dial makes the connections. It refuses addresses that must not be reached.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// API is the address of the methods: https://slack.com/api/. ResponseHosts are the
-	// hosts of response addresses: hooks.slack.com.
+	// API is the address of the methods: DefaultAddress. ResponseHosts are the hosts of
+	// response addresses: those of Slack and of GovSlack.
 	API           string
 	ResponseHosts []string
 	// Transport replaces the connections of the process, for tests.
@@ -52,9 +58,9 @@ type Client struct {
 
 // New returns a Client.
 func New(o Options) *Client {
-	o.API = cmp.Or(o.API, "https://slack.com/api/")
+	o.API = strings.TrimRight(cmp.Or(o.API, DefaultAddress), "/") + "/"
 	if o.ResponseHosts == nil {
-		o.ResponseHosts = []string{"hooks.slack.com"}
+		o.ResponseHosts = []string{"hooks.slack.com", "hooks.slack-gov.com"}
 	}
 	c := &http.Client{
 		Timeout: timeout, Transport: o.Transport,
@@ -67,6 +73,17 @@ func New(o Options) *Client {
 		}
 	}
 	return &Client{opt: o, http: c}
+}
+
+// At returns a Client with the same connections for another address of the methods; empty
+// and DefaultAddress stand for that of c.
+func (c *Client) At(address string) *Client {
+	if address == "" || address == DefaultAddress {
+		return c
+	}
+	other := *c
+	other.opt.API = strings.TrimRight(address, "/") + "/"
+	return &other
 }
 
 // Refused is the error of a request that had no effect. Any other error of a Client

@@ -156,7 +156,7 @@ type Config struct {
 	// WorkerConcurrency is the number of tasks that a worker runs at a time; 0 is one per core, at least two.
 	WorkerConcurrency int `env:"WORKER_CONCURRENCY" envDefault:"0"`
 	// WorkerLostAfter is the time without a heartbeat after which other workers take
-	// over the syncs of a worker.
+	// over the syncs, events, runs and automations of a process.
 	WorkerLostAfter time.Duration `env:"WORKER_LOST_AFTER" envDefault:"45s"`
 
 	// CacheDir is the folder for compiled code of the PDF reader; empty is magpie in the user's cache folder.

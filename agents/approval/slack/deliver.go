@@ -23,7 +23,9 @@ const (
 	// maxDelivered bounds the messages of one call of Deliver.
 	maxDelivered = 50
 	// lease is the time of a process for a message. Then another process sends it.
-	lease = time.Minute
+	lease = 20 * time.Second
+	// maxTS is the maximum length of the name of a message.
+	maxTS = 100
 	// maxAttempts bounds the attempts to send a message.
 	maxAttempts = 12
 )
@@ -141,13 +143,13 @@ func (a *App) post(ctx context.Context, row *ent.Approval) (ts string, err error
 		TS      string `json:"ts"`
 		Channel string `json:"channel"`
 	}
-	if err := a.api.Call(ctx, settings.Credentials[slackapi.TokenCredential], method, body, &made); err != nil {
+	if err := a.api.At(settings.String(slackapi.AddressOption)).Call(ctx, settings.Credentials[slackapi.TokenCredential], method, body, &made); err != nil {
 		return "", err
 	}
 	if row.SlackTs != nil {
 		return *row.SlackTs, nil
 	}
-	if made.TS == "" || len(made.TS) > 100 {
+	if made.TS == "" || len(made.TS) > maxTS {
 		return "", errors.New("chat.postMessage: Slack's answer has no ts")
 	}
 	return made.TS, nil

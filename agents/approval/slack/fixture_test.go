@@ -205,9 +205,11 @@ func (f *fixture) press(user, action, value string) string {
 	trigger, path := uuid.NewString(), "/actions/T1/"+uuid.NewString()
 	f.slack.mu.Lock()
 	f.slack.triggers[trigger] = true
+	last := f.slack.posted
 	f.slack.mu.Unlock()
 	answer := must[event.Answer](f.t)(f.app.Receive(f.t.Context(), f.integration, f.signed(payload(object{
 		"type": "block_actions", "team": object{"id": "T1"}, "user": object{"id": user, "team_id": "T1"}, "api_app_id": "A1", "trigger_id": trigger,
+		"channel": object{"id": channel}, "message": object{"ts": nameOf(last)},
 		"response_url": "https://hooks.slack.com" + path, "actions": []object{{"action_id": action, "block_id": "b", "value": value, "action_ts": "1"}},
 	}), signingSecret, f.clock())))
 	if answer.Body == nil || len(answer.Body) != 0 {

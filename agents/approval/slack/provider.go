@@ -43,6 +43,8 @@ func (a *App) Provider() event.Provider {
 				Help: "The id of the Slack workspace. It finds the integration for requests to the address without an id."},
 			{Name: detailOption, Title: "Details", Type: connectors.TypeString, Default: detailFull, Choices: []string{detailFull, detailLinkOnly},
 				Help: "Everybody in a channel sees a message with its preview and arguments. link_only posts nothing but a link."},
+			{Name: slackapi.AddressOption, Title: "API address", Type: connectors.TypeString, Format: connectors.FormatURL, Default: slackapi.DefaultAddress,
+				Destination: true, Advanced: true, Example: "https://slack-gov.com/api", Help: "Only for GovSlack."},
 		},
 		Credentials: []connectors.Option{
 			{Name: secretCredential, Title: "Signing secret", Type: connectors.TypeString, Sensitive: true, Required: true, Help: "On the page Basic Information of the app."},
@@ -70,7 +72,7 @@ func (a *App) Provider() event.Provider {
 		},
 		Read: func(event.Payload) (event.Content, error) { return event.Content{}, event.ErrDelivery },
 		Probe: func(ctx context.Context, s connectors.Settings) error {
-			return a.api.Call(ctx, s.Credentials[slackapi.TokenCredential], "auth.test", nil, nil)
+			return a.api.At(s.String(slackapi.AddressOption)).Call(ctx, s.Credentials[slackapi.TokenCredential], "auth.test", nil, nil)
 		},
 	}
 }
@@ -105,6 +107,12 @@ type interaction struct {
 		ID   string `json:"id"`
 		Team string `json:"team_id"`
 	} `json:"user"`
+	Channel struct {
+		ID string `json:"id"`
+	} `json:"channel"`
+	Message struct {
+		TS string `json:"ts"`
+	} `json:"message"`
 	ResponseURL string `json:"response_url"`
 	TriggerID   string `json:"trigger_id"`
 	Actions     []struct {

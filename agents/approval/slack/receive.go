@@ -85,7 +85,22 @@ func (a *App) Receive(ctx context.Context, integration uuid.UUID, r *event.Reque
 		a.respond(ctx, p.ResponseURL, refusal)
 		return p.failure(refusal), nil
 	}
+	if err := a.adopt(ctx, row, p); err != nil {
+		return event.Answer{}, err
+	}
 	return a.act(viewer.With(ctx, person), found, p, action, row)
+}
+
+// adopt records the message whose button was used, if none is known: a process may have
+// stopped after Slack took the message and before that was recorded. So the message can be
+// replaced by the outcome.
+func (a *App) adopt(ctx context.Context, row *ent.Approval, p *interaction) error {
+	ts := p.Message.TS
+	if row.SlackTs != nil || row.SlackChannel == nil || p.Channel.ID != *row.SlackChannel || ts == "" || len(ts) > maxTS {
+		return nil
+	}
+	_, err := a.opt.Ent.ExecContext(ctx, "update approvals set slack_ts = $2::text, slack_due_at = null where id = $1::text::uuid and slack_ts is null", row.ID.String(), ts)
+	return apierr.Wrap("record the message of an approval", err)
 }
 
 // action returns what a person did and the value of the button or form.
@@ -177,7 +192,7 @@ func (a *App) mailOf(ctx context.Context, v inbox.Verified, p *interaction) (str
 			} `json:"profile"`
 		} `json:"user"`
 	}
-	err := a.api.Call(ctx, v.Settings.Credentials[slackapi.TokenCredential], "users.info", url.Values{"user": {p.User.ID}}, &info)
+	err := a.api.At(v.Settings.String(slackapi.AddressOption)).Call(ctx, v.Settings.Credentials[slackapi.TokenCredential], "users.info", url.Values{"user": {p.User.ID}}, &info)
 	if refused, ok := errors.AsType[*slackapi.Refused](err); ok && !refused.Later {
 		a.opt.Log.WarnContext(ctx, "slack user not read", slog.Any("integration", v.Integration), slog.String("code", refused.Code))
 		return "", nil
@@ -217,7 +232,7 @@ func (a *App) act(ctx context.Context, v inbox.Verified, p *interaction, action 
 	switch {
 	case button && (action == actionEdit || action == actionConfirm || action == actionAnswer || action == actionReject):
 		body := object{"trigger_id": p.TriggerID, "view": form(action, row)}
-		if err := a.api.Call(ctx, v.Settings.Credentials[slackapi.TokenCredential], "views.open", body, nil); err != nil {
+		if err := a.api.At(v.Settings.String(slackapi.AddressOption)).Call(ctx, v.Settings.Credentials[slackapi.TokenCredential], "views.open", body, nil); err != nil {
 			a.opt.Log.WarnContext(ctx, "form not opened in Slack", slog.Any("integration", v.Integration), slog.Any("error", err))
 			a.respond(ctx, p.ResponseURL, "Slack did not open the form. Try again, or decide here: "+a.link(row))
 		}

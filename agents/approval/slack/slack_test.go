@@ -61,6 +61,25 @@ func TestAnApprovalIsPostedDecidedAndReplacedByItsOutcome(t *testing.T) {
 	}
 }
 
+// A process that stops after Slack took a message has not recorded its name. Whoever uses
+// its button names it.
+func TestAMessageThatWasNotRecordedIsReplacedByItsOutcome(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	row := f.ask(f.mail())
+	f.deliver()
+	must[*ent.Approval](t)(f.read(row.ID).Update().ClearSlackTs().SetSlackDueAt(f.clock().Add(20 * time.Second)).Save(f.system()))
+	if said := f.press("UADA", "approve", f.slack.button("approve")); said != "null" {
+		t.Errorf("Ada is told %s", said)
+	}
+	f.deliver()
+	f.advance(time.Minute)
+	f.deliver()
+	if all := f.slack.shown(); len(all) != 1 || !strings.Contains(all[0], "Approved by ada, ") {
+		t.Errorf("the messages are %s", all)
+	}
+}
+
 func TestOnlyApproversDecideAndOthersAreTold(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

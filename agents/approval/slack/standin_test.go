@@ -143,7 +143,7 @@ func (s *standIn) message(method, channel, ts string, in object, answer func(obj
 		return
 	case method == "chat.postMessage":
 		s.posted++
-		ts = fmt.Sprintf("1700000000.%06d", s.posted)
+		ts = nameOf(s.posted)
 	case s.messages[channel+ts] == nil:
 		refuse("message_not_found")
 		return
@@ -151,6 +151,9 @@ func (s *standIn) message(method, channel, ts string, in object, answer func(obj
 	s.messages[channel+ts] = in
 	answer(object{"ok": true, "channel": channel, "ts": ts})
 }
+
+// nameOf returns the name of the n-th message.
+func nameOf(n int) string { return fmt.Sprintf("1700000000.%06d", n) }
 
 func length(v any) int {
 	text, _ := v.(string)

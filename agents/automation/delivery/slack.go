@@ -53,7 +53,7 @@ func (s Slack) Deliver(ctx context.Context, j automation.Job) error {
 		return &automation.NotSent{Reason: "the integration has no bot token"}
 	}
 	text := safetext.Truncate("*"+j.Arguments.Title+"*\n"+j.Arguments.Text, maxSlackText)
-	err = s.API.Call(ctx, token, "chat.postMessage", map[string]any{
+	err = s.API.At(settings.String(slackapi.AddressOption)).Call(ctx, token, "chat.postMessage", map[string]any{
 		"channel": j.Delivery.Channel, "text": escapeSlack(text), "unfurl_links": false, "unfurl_media": false, "mrkdwn": true,
 	}, nil)
 	if refused, ok := errors.AsType[*slackapi.Refused](err); ok {

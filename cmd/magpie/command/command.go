@@ -30,7 +30,7 @@ type grammar struct {
 
 	Up   upCommand   `cmd:"" group:"local" help:"Start Magpie in the background with PostgreSQL and Redis of its own, and the demo documents."`
 	Down downCommand `cmd:"" group:"local" help:"Stop what up or dev started."`
-	Demo demoCommand `cmd:"" group:"local" help:"Show the main job: sync a folder and a bucket, search, answer."`
+	Demo demoCommand `cmd:"" group:"local" help:"Show the main job: sync a folder and a bucket, search, answer. Or an automation: demo automations."`
 	Dev  devCommand  `cmd:"" group:"local" help:"Run everything in this terminal, with PostgreSQL and Redis of its own."`
 
 	Serve   serveCommand   `cmd:"" group:"run" help:"Serve HTTP: GraphQL, REST, health, metrics."`

@@ -23,11 +23,16 @@ const (
 )
 
 type demoCommand struct {
+	Tour        demoTour        `cmd:"" default:"withargs" help:"Sync a folder and a bucket, search, answer."`
+	Automations demoAutomations `cmd:"" help:"Let a mail be answered: an agent drafts, a person approves in Slack, the reply goes out, though workers are killed."`
+}
+
+type demoTour struct {
 	DemoDocs string `hidden:"" type:"path" help:"Folder of the demo documents."`
 }
 
 // Run shows the main job, in a Magpie of its own or in the one that is up.
-func (c demoCommand) Run(r *runtime) error {
+func (c demoTour) Run(r *runtime) error {
 	docs, err := demoFolder(c.DemoDocs)
 	if err != nil {
 		return err
@@ -53,7 +58,7 @@ func (c demoCommand) Run(r *runtime) error {
 	return errors.Join(err, d.Stop(context.WithoutCancel(r)))
 }
 
-func (c demoCommand) inNew(r *runtime, d *stack.Dev, folder *local.Folder, docs string) error {
+func (c demoTour) inNew(r *runtime, d *stack.Dev, folder *local.Folder, docs string) error {
 	api, err := newClient(d.App, d.Workspace)
 	if err != nil {
 		return err
@@ -64,7 +69,7 @@ func (c demoCommand) inNew(r *runtime, d *stack.Dev, folder *local.Folder, docs 
 	return c.tell(r, api, folder, docs, false)
 }
 
-func (c demoCommand) inRunning(r *runtime, folder *local.Folder, docs string) (err error) {
+func (c demoTour) inRunning(r *runtime, folder *local.Folder, docs string) (err error) {
 	run, err := folder.Await(r)
 	if err != nil {
 		return err
@@ -90,7 +95,7 @@ func (c demoCommand) inRunning(r *runtime, folder *local.Folder, docs string) (e
 }
 
 // tell goes through the story.
-func (c demoCommand) tell(r *runtime, api *client.Client, folder *local.Folder, docs string, up bool) error {
+func (c demoTour) tell(r *runtime, api *client.Client, folder *local.Folder, docs string, up bool) error {
 	dev, err := devOf(folder)
 	if err != nil {
 		return err
@@ -115,7 +120,7 @@ func (c demoCommand) tell(r *runtime, api *client.Client, folder *local.Folder, 
 }
 
 // bucket puts the documents into a bucket of a real S3 server and syncs it.
-func (c demoCommand) bucket(r *runtime, api *client.Client, folder *local.Folder, docs string) (err error) {
+func (c demoTour) bucket(r *runtime, api *client.Client, folder *local.Folder, docs string) (err error) {
 	var server *devstack.S3
 	if err := r.console.Step("an S3 server answers (the first time it is built)", func() (err error) {
 		server, err = devstack.StartS3(r, devstack.S3Options{Dir: folder.S3()})
@@ -188,7 +193,7 @@ func putFile(ctx context.Context, bucket *blob.S3, file client.DiskFile) error {
 	return nil
 }
 
-func (c demoCommand) search(r *runtime, caller *client.REST) error {
+func (c demoTour) search(r *runtime, caller *client.REST) error {
 	r.console.Note("")
 	r.console.Note("POST /v1/docs/search  %q", demoQuery)
 	r.console.Note("")
@@ -205,7 +210,7 @@ func (c demoCommand) search(r *runtime, caller *client.REST) error {
 	return nil
 }
 
-func (c demoCommand) chat(r *runtime, caller *client.REST) error {
+func (c demoTour) chat(r *runtime, caller *client.REST) error {
 	r.console.Note("")
 	r.console.Note("POST /v1/chat/stream  %q", demoQuestion)
 	r.console.Note("")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 
 	"github.com/magpie-search/magpie/cmd/magpie/local"
@@ -92,10 +93,23 @@ func (r *runtime) folder() (*local.Folder, error) {
 
 // startDev starts a local Magpie in this process.
 func (r *runtime) startDev(folder *local.Folder, listen string, demo bool) (*stack.Dev, error) {
-	return stack.StartDev(r, stack.DevOptions{
-		Folder: folder, Listen: listen, Console: r.console, Version: Version(), Demo: demo,
-		Settings: func(further map[string]string) (*config.Config, error) {
-			source := r.source(further)
+	o := r.devOptions(folder, nil)
+	o.Listen, o.Demo = listen, demo
+	return stack.StartDev(r, o)
+}
+
+// devOptions say how a local Magpie runs in this process. Further settings count like
+// flags.
+func (r *runtime) devOptions(folder *local.Folder, further map[string]string) stack.DevOptions {
+	return stack.DevOptions{
+		Folder: folder, Console: r.console, Version: Version(),
+		Settings: func(more map[string]string) (*config.Config, error) {
+			all := maps.Clone(further)
+			if all == nil {
+				all = map[string]string{}
+			}
+			maps.Copy(all, more)
+			source := r.source(all)
 			source.Defaults = map[string]string{
 				"ALLOWED_PRIVATE_NETWORKS": devNetworks, "DRAIN_TIME": "0s", "SHUTDOWN_TIMEOUT": "5s", "LOG_LEVEL": "warn",
 			}
@@ -106,7 +120,7 @@ func (r *runtime) startDev(folder *local.Folder, listen string, demo bool) (*sta
 			r.drivers(log)
 			return log
 		},
-	})
+	}
 }
 
 // demoFolder finds the demo documents: given, or those of the checkout.

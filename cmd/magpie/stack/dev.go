@@ -44,6 +44,8 @@ type DevOptions struct {
 	Version string
 	// Demo is told to others: this process keeps the demo documents.
 	Demo bool
+	// WithoutWorker leaves the work to other processes.
+	WithoutWorker bool
 }
 
 // Dev is a whole Magpie in this process, over the services of a data folder.
@@ -115,11 +117,17 @@ func (d *Dev) start(ctx context.Context) error {
 	if d.Workspace, err = d.owner(ctx); err != nil {
 		return err
 	}
-	return say.Step("serving "+d.BaseURL+", worker running", func() (err error) {
+	serving := "serving " + d.BaseURL
+	if !d.options.WithoutWorker {
+		serving += ", worker running"
+	}
+	return say.Step(serving, func() (err error) {
 		if d.http, err = Serve(ctx, d.App, listener, d.options.Version, true); err != nil {
 			return err
 		}
-		d.worker = StartWorker(ctx, d.App)
+		if !d.options.WithoutWorker {
+			d.worker = StartWorker(ctx, d.App)
+		}
 		d.Opening = time.Since(began)
 		return d.publish(false)
 	})
@@ -219,12 +227,16 @@ func (d *Dev) Ready() error { return d.publish(true) }
 
 // Wait returns when ctx ends or a part fails.
 func (d *Dev) Wait(ctx context.Context) error {
+	var worker <-chan error
+	if d.worker != nil {
+		worker = d.worker.Failed()
+	}
 	select {
 	case <-ctx.Done():
 		return nil
 	case err := <-d.http.Failed():
 		return err
-	case err := <-d.worker.Failed():
+	case err := <-worker:
 		return err
 	}
 }

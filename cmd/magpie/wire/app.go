@@ -204,6 +204,7 @@ func (a *App) open(ctx context.Context) error {
 	a.Runs, err = run.New(ctx, run.Options{
 		Ent: a.DB.Ent, Models: models, Bus: run.NewRedisBus(a.Redis, a.Log), Analyzer: analyzer, Log: a.Log, Now: a.now,
 		Kit: kit, Memories: memories, Queue: a.Queue, Secrets: a.Secrets, Viewers: a.Accounts.Member, Approvals: a.Approvals, Integrations: a.Integrations, Oversight: a.Automations.Oversight,
+		HeartbeatTimeout: a.Config.WorkerLostAfter,
 	})
 	if err != nil {
 		return err
@@ -233,7 +234,7 @@ func (a *App) open(ctx context.Context) error {
 	})
 	a.Events = inbox.New(inbox.Options{
 		Ent: a.DB.Ent, Pool: a.DB.Pool, Providers: append(provider.All(provider.Deps{Dial: guard.DialContext, Now: a.now}), a.Slack.Provider()),
-		Box: a.Secrets, Queue: a.Queue, BaseURL: a.Config.PublicURL(), Now: a.now, Log: a.Log,
+		Box: a.Secrets, Queue: a.Queue, BaseURL: a.Config.PublicURL(), LostAfter: a.Config.WorkerLostAfter, Now: a.now, Log: a.Log,
 	})
 	a.Slack.Use(a.Events)
 	a.Limiters = throttle.New(throttle.Options{Redis: a.Redis, Salt: a.throttleSalt(), Log: a.Log})

@@ -52,7 +52,7 @@ func (a *App) automations() *automation.Engine {
 	}
 	options := automation.EngineOptions{
 		Store: a.Automations, Runner: a.Runs, Approvals: automation.People{Ent: a.DB.Ent, Approvals: a.Approvals}, Deliverers: deliverers, Changes: a.Index,
-		Principals: a.Principals,
+		Principals: a.Principals, LostAfter: a.Config.WorkerLostAfter,
 	}
 	if a.mailer != nil {
 		options.Notify = a.notifyOwner

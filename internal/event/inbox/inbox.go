@@ -41,6 +41,9 @@ type Options struct {
 	BaseURL string
 	// Overlap is how long a secret is accepted after its rotation: 24 hours.
 	Overlap time.Duration
+	// LostAfter is how long after the last sign of life of a worker another one takes its
+	// event: 45 seconds.
+	LostAfter time.Duration
 	// Retention is how long payloads are kept: 30 days. Rows are kept RowRetention, to
 	// recognize repeated deliveries: 365 days.
 	Retention, RowRetention time.Duration
@@ -57,6 +60,7 @@ type Inbox struct {
 // New returns an Inbox.
 func New(o Options) *Inbox {
 	o.Overlap = cmp.Or(o.Overlap, 24*time.Hour)
+	o.LostAfter = cmp.Or(o.LostAfter, 45*time.Second)
 	o.Retention, o.RowRetention = cmp.Or(o.Retention, 30*24*time.Hour), cmp.Or(o.RowRetention, 365*24*time.Hour)
 	if o.Now == nil {
 		o.Now = time.Now

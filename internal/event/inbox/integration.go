@@ -213,6 +213,13 @@ func (b *Inbox) change(ctx context.Context, update *ent.InboundIntegrationUpdate
 		values[name] = value
 	}
 	merged := merge(row.Config, config)
+	if option := (connectors.Kind{Options: p.Options}).ChangedDestination(row.Config, merged); option != "" {
+		for name := range old {
+			if credentials[name] == nil {
+				return apierr.Invalid("credentials."+name, "must be entered again, because "+option+" changes where it is sent")
+			}
+		}
+	}
 	s, err := b.settings(ctx, p, row.ID, merged, merge(values, credentials))
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/internal/event"
+	"github.com/magpie-search/magpie/internal/lease"
 	"github.com/magpie-search/magpie/internal/queue"
 	"github.com/magpie-search/magpie/internal/safetext"
 )
@@ -57,8 +58,6 @@ func (Nobody) HandleEvent(context.Context, Received) (Outcome, error) {
 }
 
 const (
-	// lease is how long a worker may take for an event.
-	lease = 10 * time.Minute
 	// maxHandlerAttempts is the number of attempts after which a failing event is given up.
 	maxHandlerAttempts = 10
 	// patience is how long a transcript is waited for.
@@ -114,6 +113,7 @@ type claimed struct {
 	workspace   uuid.UUID
 	payload     []byte
 	attempt     int
+	until       time.Time // end of the claim
 }
 
 // Process processes an event, unless another worker has taken it.
@@ -125,6 +125,8 @@ func (p *Processor) Process(ctx context.Context, t queue.Event) error {
 	if err != nil {
 		return fmt.Errorf("take an event: %w", err)
 	}
+	ctx, stop := lease.Keep(ctx, p.inbox.opt.LostAfter, func(ctx context.Context) (bool, error) { return p.renew(ctx, c) })
+	defer stop()
 	inside := contextOf(ctx, c.workspace)
 	if c.Integration, err = p.inbox.opt.Ent.InboundIntegration.Get(inside, c.integration); err != nil {
 		if ent.IsNotFound(err) {
@@ -170,15 +172,31 @@ func (p *Processor) Process(ctx context.Context, t queue.Event) error {
 func (p *Processor) claim(ctx context.Context, t queue.Event) (*claimed, error) {
 	c := &claimed{}
 	c.ID, c.workspace = t.Event, t.Workspace
-	now := p.inbox.opt.Now()
+	c.until = p.claimEnd()
 	err := p.inbox.opt.Pool.QueryRow(ctx, `update integration_events set attempts = attempts + 1, due_at = $4
 		where id = $1 and workspace_id = $2 and attempts = $3 and status = 'RECEIVED'
-		returning integration_id, type, received_at, summary, payload, attempts, document_id`, t.Event, t.Workspace, t.Attempt, now.Add(lease)).
+		returning integration_id, type, received_at, summary, payload, attempts, document_id`, t.Event, t.Workspace, t.Attempt, c.until).
 		Scan(&c.integration, &c.Type, &c.ReceivedAt, &c.Summary, &c.payload, &c.attempt, &c.Document)
 	if err != nil {
 		return nil, fmt.Errorf("claim an event: %w", err)
 	}
 	return c, nil
+}
+
+// claimEnd returns the end of a claim that begins or is renewed now.
+func (p *Processor) claimEnd() time.Time {
+	return p.inbox.opt.Now().Add(p.inbox.opt.LostAfter).Truncate(time.Microsecond) // as PostgreSQL keeps it
+}
+
+// renew extends a claim, unless it ended or another worker has taken the event.
+func (p *Processor) renew(ctx context.Context, c *claimed) (held bool, err error) {
+	until := p.claimEnd()
+	tag, err := p.inbox.opt.Pool.Exec(ctx, "update integration_events set due_at = $4 where id = $1 and attempts = $2 and due_at = $3 and status = 'RECEIVED'", c.ID, c.attempt, c.until, until)
+	if err != nil {
+		return false, fmt.Errorf("renew the claim of an event: %w", err)
+	}
+	c.until = until
+	return tag.RowsAffected() > 0, nil
 }
 
 // finish ends the processing of an event, unless another worker has taken it since.
@@ -199,7 +217,7 @@ func (p *Processor) finish(ctx context.Context, c *claimed, status, reason strin
 // retry lets the sweep enqueue an event again, with a growing delay.
 func (p *Processor) retry(ctx context.Context, c *claimed, cause error) error {
 	if ctx.Err() != nil {
-		return ctx.Err() // the lease ends, and another worker takes it
+		return ctx.Err() // the claim ends, and another worker takes it
 	}
 	p.inbox.opt.Log.WarnContext(ctx, "event failed", slog.Any("event", c.ID), slog.Int("attempt", c.attempt), slog.Any("error", cause))
 	if c.attempt >= maxHandlerAttempts {
