@@ -127,7 +127,7 @@ func (t *tokens) hide(text string) string {
 }
 
 func grantOf(g mcp.Grant) (integration.Grant, error) {
-	content, err := json.Marshal(g)
+	content, err := json.Marshal(g) //nolint:gosec // it is sealed where it is kept
 	if err != nil {
 		return integration.Grant{}, fmt.Errorf("encode the grant: %w", err)
 	}
