@@ -188,6 +188,7 @@ func (a *App) open(ctx context.Context) error {
 	a.closers = append(a.closers, func() error { a.Chat.Close(); return nil })
 	summaries := summary.New(models, analyzer, a.Log)
 	kit := &tools.Kit{Ent: a.DB.Ent, Search: a.Search, Texts: a.Index, Summaries: summaries, Databases: a.databases(analyzer), Now: a.now}
+	a.openGrants()
 	if a.Integrations, err = a.integrations(guard); err != nil {
 		return err
 	}

@@ -15,9 +15,8 @@ import (
 	"github.com/magpie-search/magpie/rest/mcp"
 )
 
-// openSignOn creates the OAuth connections of connectors, the sign-in by an OpenID
-// provider, and the connections of programs to Magpie.
-func (a *App) openSignOn() {
+// openGrants creates the OAuth connections of connectors and of integrations with tools.
+func (a *App) openGrants() {
 	c := a.Config
 	flows := oauth.NewFlows(a.DB.Pool, a.Secrets, a.now)
 	clients := map[string]oauth.Client{}
@@ -34,6 +33,13 @@ func (a *App) openSignOn() {
 		Flows: flows, Secrets: a.Secrets, BaseURL: c.PublicURL(), Origins: append([]string{c.DashboardAddress()}, c.DashboardOrigins...), Clients: clients, Log: a.Log, Now: a.now,
 	})
 	a.closers = append(a.closers, func() error { a.Grants.Close(); return nil })
+}
+
+// openSignOn creates the sign-in by an OpenID provider, and the connections of programs to
+// Magpie.
+func (a *App) openSignOn() {
+	c := a.Config
+	flows := oauth.NewFlows(a.DB.Pool, a.Secrets, a.now)
 	workspace, _ := uuid.Parse(c.OIDCAutoJoinWorkspace) // validated with the settings
 	a.SignOn = signon.New(a.DB.Ent, a.DB.Pool, flows, a.Accounts, signon.Options{
 		Attempts: a.limiter,
