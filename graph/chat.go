@@ -8,7 +8,7 @@ import (
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/chat"
-	"github.com/magpie-search/magpie/internal/live/replay"
+	"github.com/magpie-search/magpie/internal/chat/answer"
 	"github.com/magpie-search/magpie/internal/search"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -56,13 +56,13 @@ func (r *Resolver) chat(ctx context.Context, in model.ChatInput) (<-chan model.C
 // viewer asked for.
 func (r *Resolver) chatResume(ctx context.Context, id uuid.UUID, after int) (<-chan model.ChatEvent, error) {
 	v, _ := viewer.From(ctx)
-	return replay.Follow(ctx, r.Answers, ownerOf(v), id, after, func(e replay.Event[chat.Event]) model.ChatEvent {
+	return answer.Follow(ctx, r.Answers, ownerOf(v), id, after, func(e answer.Event) model.ChatEvent {
 		return chatEvent(e.Data, e.Seq, &id)
 	})
 }
 
-func ownerOf(v viewer.Viewer) replay.Owner {
-	return replay.Owner{Workspace: v.Workspace, Subject: v.Subject}
+func ownerOf(v viewer.Viewer) answer.Owner {
+	return answer.Owner{Workspace: v.Workspace, Subject: v.Subject}
 }
 
 func chatModels(c *chat.Chat) []*model.ChatModel {
@@ -74,10 +74,10 @@ func chatModels(c *chat.Chat) []*model.ChatModel {
 	return models
 }
 
-func chatEvent(e chat.Event, seq int, answer *uuid.UUID) model.ChatEvent {
+func chatEvent(e chat.Event, seq int, id *uuid.UUID) model.ChatEvent {
 	switch e := e.(type) {
 	case chat.Start:
-		return model.ChatStart{ConversationID: e.Conversation, AnswerID: answer, Seq: seq}
+		return model.ChatStart{ConversationID: e.Conversation, AnswerID: id, Seq: seq}
 	case chat.Content:
 		return model.ChatContent{Delta: e.Delta, Seq: seq}
 	case chat.Sources:

@@ -32,6 +32,7 @@ import (
 	"github.com/magpie-search/magpie/graph"
 	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/chat"
+	chatanswer "github.com/magpie-search/magpie/internal/chat/answer"
 	"github.com/magpie-search/magpie/internal/chat/conversation"
 	"github.com/magpie-search/magpie/internal/chat/summary"
 	"github.com/magpie-search/magpie/internal/collection"
@@ -54,7 +55,7 @@ import (
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/live/docwatch"
-	"github.com/magpie-search/magpie/internal/live/replay"
+	"github.com/magpie-search/magpie/internal/live/journal"
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/queue"
@@ -134,13 +135,13 @@ func newFixture(t *testing.T) *fixture {
 	t.Cleanup(engine.Close)
 	talk := chat.New(db.Ent, engine, models, chat.Options{})
 	t.Cleanup(talk.Close)
-	answers := replay.New[chat.Event](replay.Options{Name: "Answer"})
+	answers := chatanswer.New(t.Context(), chatanswer.Options{Ent: db.Ent, Bus: journal.NewRedisBus(client, "magpie:answers", log), Log: log})
 	t.Cleanup(answers.Close)
 	news := docwatch.New(documents, docwatch.Options{Poll: 20 * time.Millisecond, Log: log})
 	t.Cleanup(news.Close)
 	summaries := summary.New(models, analyzer, log)
 	runs, err := run.New(t.Context(), run.Options{
-		Ent: db.Ent, Models: models, Bus: run.NewRedisBus(client, log), Analyzer: analyzer, Log: log,
+		Ent: db.Ent, Models: models, Bus: journal.NewRedisBus(client, "magpie:agentruns", log), Analyzer: analyzer, Log: log,
 		Kit:   &tools.Kit{Ent: db.Ent, Search: engine, Texts: documents, Summaries: summaries, Now: time.Now},
 		Queue: queue.NewAsynq(client), Secrets: box, Viewers: accounts.Member, Approvals: approval.New(approval.Options{Ent: db.Ent}),
 	})
@@ -269,7 +270,7 @@ func (h *fixture) tenant(t *testing.T, name string) *tenant {
 	n.invitation = invited.Row.ID
 	h.furnishAgents(t, n, name)
 	n.job, n.key, n.talk, n.item, n.answer = job.ID, key.Row.ID, talk.ID, item.ID, uuid.New()
-	must(h.resolver.Answers.Start(ctx, replay.Owner{Workspace: n.viewer.Workspace, Subject: n.viewer.Subject}, n.answer,
+	must(h.resolver.Answers.Start(ctx, chatanswer.Owner{Workspace: n.viewer.Workspace, Subject: n.viewer.Subject}, n.answer,
 		func(ctx context.Context) (<-chan chat.Event, error) {
 			events := make(chan chat.Event, 1)
 			events <- chat.Content{Delta: "the answer of " + name}

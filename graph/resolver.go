@@ -15,6 +15,7 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/internal/chat"
+	"github.com/magpie-search/magpie/internal/chat/answer"
 	"github.com/magpie-search/magpie/internal/chat/conversation"
 	"github.com/magpie-search/magpie/internal/collection"
 	"github.com/magpie-search/magpie/internal/collection/document"
@@ -30,7 +31,6 @@ import (
 	"github.com/magpie-search/magpie/internal/identity/signon"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/live/docwatch"
-	"github.com/magpie-search/magpie/internal/live/replay"
 	"github.com/magpie-search/magpie/internal/search"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/syncjob"
@@ -60,7 +60,7 @@ type Resolver struct {
 	Index         *index.Store
 	Search        *search.Engine
 	Chat          *chat.Chat
-	Answers       *replay.Keeper[chat.Event] // of chats on the dashboard
+	Answers       *answer.Keeper // of chats on the dashboard
 	Conversations *conversation.Conversations
 	Agents        *catalog.Catalog
 	Templates     *template.Store

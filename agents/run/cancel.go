@@ -13,6 +13,7 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/agentrun"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/live/journal"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -32,7 +33,7 @@ func (r *Runs) Cancel(ctx context.Context, id uuid.UUID) (*ent.AgentRun, error) 
 		}
 	}
 	if !r.cancelLocal(id, errCanceled) {
-		r.publish(ctx, id, SignalCancel)
+		r.publish(ctx, id, journal.SignalCancel)
 	}
 	f := &follower{runs: r, run: id, row: row, wake: make(chan struct{}, 1)}
 	r.addFollower(f)

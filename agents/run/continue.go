@@ -122,7 +122,7 @@ func (r *Runs) Continue(ctx context.Context, t queue.Run) error {
 		defer cancel(nil)
 		failure := w.prepare(base)
 		if failure != nil {
-			w.journal = newJournal(r, row, max(w.seq, 1))
+			w.journal = r.newJournal(row, max(w.seq, 1))
 			w.finish(viewer.With(base, viewer.System(t.Workspace)), failure)
 			r.forget(w.active)
 			return

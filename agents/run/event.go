@@ -1,13 +1,13 @@
 package run
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/chat"
+	"github.com/magpie-search/magpie/internal/live/journal"
 )
 
 // The types of events. A run emits run_start, the events of its loop, and
@@ -28,14 +28,8 @@ const (
 	TypeError      = "error"
 )
 
-// Event is a stored step of a run.
-type Event struct {
-	// Seq numbers the events of a run, from 1 without gaps.
-	Seq       int64
-	Type      string
-	Data      json.RawMessage // JSON of the type's struct
-	CreatedAt time.Time
-}
+// Event is a stored step of a run. Its data is the JSON of the type's struct.
+type Event journal.Event
 
 // IsFinal reports whether e is the last event of its run.
 func (e Event) IsFinal() bool { return e.Type == TypeComplete || e.Type == TypeError }

@@ -25,6 +25,7 @@ import (
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/ingest/passage"
+	"github.com/magpie-search/magpie/internal/live/journal"
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/model/llm/llmtest"
@@ -190,7 +191,7 @@ func (h *fixture) newRuns(t testing.TB, change func(*run.Options), replies ...ll
 		t.Fatal(err)
 	}
 	o := run.Options{
-		Ent: h.db.Ent, Models: models, Kit: h.kit, Bus: run.NewRedisBus(h.redis, nil), Memories: h.memories,
+		Ent: h.db.Ent, Models: models, Kit: h.kit, Bus: journal.NewRedisBus(h.redis, "test", nil), Memories: h.memories,
 		Queue: noQueue{}, Secrets: box, Viewers: h.accounts.Member, Approvals: h.approvals, Integrations: h.tools,
 		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
 	}

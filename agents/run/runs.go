@@ -15,6 +15,7 @@ import (
 	"github.com/magpie-search/magpie/agents/tools"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/live/journal"
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/queue"
 	"github.com/magpie-search/magpie/internal/secret"
@@ -36,37 +37,30 @@ type Integrations interface {
 	Tools(ctx context.Context, v viewer.Viewer, agent *ent.Agent, run uuid.UUID) ([]loop.Tool, error)
 }
 
-// Bus carries signals between processes. Signals may be lost,
-// because the database holds the truth.
-type Bus interface {
-	Publish(ctx context.Context, s Signal) error
-	// Subscribe passes all signals to deliver until stop is called, which
-	// waits for the last one. The end of ctx has no effect.
-	Subscribe(ctx context.Context, deliver func(Signal)) (stop func())
+// events is where runs keep their events.
+var events = journal.Table{
+	Streams: "agent_runs", Open: "status = 'RUNNING'", Events: "agent_run_events", ID: "run_id", Text: TypeContent, Field: "content",
 }
 
-// Signal tells other processes about a run.
-type Signal struct {
-	Run  uuid.UUID  `json:"run"`
-	Kind SignalKind `json:"kind"`
+// streamOf returns the stream of a run in its attempt.
+func streamOf(row *ent.AgentRun) journal.Stream {
+	return journal.Stream{Workspace: row.WorkspaceID, ID: row.ID, Attempt: row.Attempt}
 }
 
-// SignalKind is the kind of a signal.
-type SignalKind string
-
-// The kinds of signals.
-const (
-	SignalEvents  SignalKind = "events"  // the run has new events
-	SignalCancel  SignalKind = "cancel"  // the process of the run should cancel it
-	SignalWatched SignalKind = "watched" // another process has a follower of the run
-)
+// newJournal returns the writer of a run's events that continues after the event of number
+// seq.
+func (r *Runs) newJournal(row *ent.AgentRun, seq int64) *journal.Writer {
+	return journal.NewWriter(events, r.opt.Ent, streamOf(row), seq, journal.WriterOptions{
+		BatchInterval: r.opt.BatchInterval, StoreTimeout: r.opt.StoreTimeout, Stored: func(ctx context.Context) { r.notifyFollowers(ctx, row.ID) },
+	})
+}
 
 // Options configure Runs. Options without a default are required.
 type Options struct {
 	Ent          *ent.Client
 	Models       *llm.Models
 	Kit          *tools.Kit
-	Bus          Bus
+	Bus          journal.Bus
 	Memories     Memories     // nil: agents have no memories
 	Integrations Integrations // nil: agents have the tools of Kit only
 	// Queue brings queued runs to workers, Secrets seals what runs keep, and Viewers
@@ -140,7 +134,7 @@ var (
 	errCanceled       = errors.New("the run was canceled")
 	errAbandoned      = errors.New("the run has no follower")
 	errShuttingDown   = errors.New("the process is closing")
-	errEndedElsewhere = errors.New("the run was ended elsewhere")
+	errEndedElsewhere = journal.ErrEnded
 )
 
 // Runs starts, continues and stores runs. It owns a goroutine for each run and
@@ -228,15 +222,15 @@ func (r *Runs) runPeriodically(ctx context.Context, interval time.Duration, do f
 
 // handleSignal handles signals of all processes, including this
 // one.
-func (r *Runs) handleSignal(s Signal) {
+func (r *Runs) handleSignal(s journal.Signal) {
 	switch s.Kind {
-	case SignalEvents:
-		r.wakeFollowers(s.Run)
-	case SignalCancel:
-		r.cancelLocal(s.Run, errCanceled)
-	case SignalWatched:
+	case journal.SignalEvents:
+		r.wakeFollowers(s.Stream)
+	case journal.SignalCancel:
+		r.cancelLocal(s.Stream, errCanceled)
+	case journal.SignalWatched:
 		r.mu.Lock()
-		if a := r.active[s.Run]; a != nil {
+		if a := r.active[s.Stream]; a != nil {
 			a.watchedAt = time.Now()
 		}
 		r.mu.Unlock()
@@ -256,8 +250,8 @@ func (r *Runs) cancelLocal(id uuid.UUID, cause error) bool {
 
 // publish sends a signal to the other processes. A lost signal is harmless, because
 // they poll.
-func (r *Runs) publish(ctx context.Context, id uuid.UUID, kind SignalKind) {
-	if err := r.opt.Bus.Publish(ctx, Signal{Run: id, Kind: kind}); err != nil && ctx.Err() == nil {
+func (r *Runs) publish(ctx context.Context, id uuid.UUID, kind journal.SignalKind) {
+	if err := r.opt.Bus.Publish(ctx, journal.Signal{Stream: id, Kind: kind}); err != nil && ctx.Err() == nil {
 		r.opt.Log.DebugContext(ctx, "run signal not published", slog.Any("run", id), slog.Any("error", err))
 	}
 }
@@ -265,7 +259,7 @@ func (r *Runs) publish(ctx context.Context, id uuid.UUID, kind SignalKind) {
 // notifyFollowers wakes the followers of a run in all processes.
 func (r *Runs) notifyFollowers(ctx context.Context, id uuid.UUID) {
 	r.wakeFollowers(id)
-	r.publish(ctx, id, SignalEvents)
+	r.publish(ctx, id, journal.SignalEvents)
 }
 
 // addFollower and removeFollower count the followers of a run. When the last

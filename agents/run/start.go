@@ -20,6 +20,7 @@ import (
 	"github.com/magpie-search/magpie/ent/message"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/chat"
+	"github.com/magpie-search/magpie/internal/live/journal"
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/store/transaction"
@@ -226,7 +227,7 @@ func (r *Runs) insertRun(ctx context.Context, client *ent.Client, w *work, in In
 	if err != nil {
 		return nil, apierr.Wrap("run: its first event", err)
 	}
-	if err := insert(ctx, client, row, 1, []pendingEvent{{eventType: TypeStart, data: first}}); err != nil || !in.Background {
+	if err := events.Insert(ctx, client, streamOf(row), 1, []journal.Entry{{Type: TypeStart, Data: first}}); err != nil || !in.Background {
 		return row, err
 	}
 	row, err = row.Update().SetStatus(agentrun.StatusQueued).Save(ctx)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/magpie-search/magpie/agents/loop"
 	"github.com/magpie-search/magpie/internal/chat"
+	"github.com/magpie-search/magpie/internal/live/journal"
 	"github.com/magpie-search/magpie/internal/secret"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -45,7 +46,7 @@ func (k keeper) Save(ctx context.Context, state loop.State) error {
 }
 
 // saveState stores the state of a run.
-func (w *work) saveState(ctx context.Context, db execer, state loop.State) error {
+func (w *work) saveState(ctx context.Context, db journal.Execer, state loop.State) error {
 	data, err := json.Marshal(savedRun{Loop: json.RawMessage(state), Citations: w.citations.State(), Content: w.content})
 	if err != nil {
 		return fmt.Errorf("encode the state: %w", err)
@@ -87,7 +88,7 @@ func (r *Runs) loadState(ctx context.Context, id uuid.UUID) (savedRun, bool, err
 }
 
 // queryBytes returns the only column of the first row.
-func queryBytes(ctx context.Context, db querier, query string, args ...any) (value []byte, found bool, err error) {
+func queryBytes(ctx context.Context, db journal.Querier, query string, args ...any) (value []byte, found bool, err error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, false, err

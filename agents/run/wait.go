@@ -14,6 +14,7 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/agentrun"
 	entapproval "github.com/magpie-search/magpie/ent/approval"
+	"github.com/magpie-search/magpie/internal/live/journal"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -58,7 +59,7 @@ func (w *work) suspend(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("ask: %w", err)
 		}
-		seq, events := w.journal.unstored()
+		seq, entries := w.journal.Unstored()
 		for i, a := range approvals {
 			if a.Status != entapproval.StatusPending {
 				continue // decided before the process died that asked
@@ -71,7 +72,7 @@ func (w *work) suspend(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("encode an event: %w", err)
 			}
-			events = append(events, pendingEvent{eventType: TypeApproval, data: event})
+			entries = append(entries, journal.Entry{Type: TypeApproval, Data: event})
 		}
 		status := agentrun.StatusQueued
 		if open > 0 {
@@ -80,10 +81,10 @@ func (w *work) suspend(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("encode an event: %w", err)
 			}
-			events = append(events, pendingEvent{eventType: TypeWaiting, data: waiting})
+			entries = append(entries, journal.Entry{Type: TypeWaiting, Data: waiting})
 		}
-		if len(events) > 0 {
-			if err := insert(ctx, client, w.row, seq+1, events); err != nil {
+		if len(entries) > 0 {
+			if err := events.Insert(ctx, client, streamOf(w.row), seq+1, entries); err != nil {
 				return err
 			}
 		}

@@ -2,9 +2,7 @@ package run
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -15,23 +13,10 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/agentrun"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/live/journal"
 )
 
-// execer and querier are implemented by ent clients and transactions.
-type (
-	execer interface {
-		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	}
-	querier interface {
-		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	}
-)
-
-// pageSize is how many events a follower reads at once.
-const pageSize = 500
-
-// finalEventTimeout is how long a follower waits for the final event, and for its
-// reader, while r closes.
+// finalEventTimeout is how long a follower waits for the final event while r closes.
 const finalEventTimeout = time.Second
 
 // follower is one reader of one run.
@@ -137,77 +122,23 @@ func joinContent(a, b Event) Event {
 	return b
 }
 
-func (f *follower) follow(ctx context.Context, seq int64) {
-	tick := time.NewTicker(min(f.runs.opt.PollInterval, f.runs.opt.GracePeriod/5))
-	defer tick.Stop()
-	for {
-		f.announce(ctx)
-		open, err := f.isOpen(ctx)
-		var events []Event
-		if err == nil {
-			events, err = readEvents(ctx, f.runs.opt.Ent, f.row, seq, pageSize)
-		}
-		switch {
-		case ctx.Err() != nil || apierr.From(err).Code == apierr.CodeNotFound:
-			return
-		case err != nil:
-			f.runs.opt.Log.WarnContext(ctx, "run events not read, will retry", slog.Any("run", f.run), slog.Any("error", err))
-		case len(events) == 0 && !open:
-			return // all events of the ended run have been read
-		}
-		for _, e := range events {
-			if !f.send(ctx, e, tick.C) {
-				return
-			}
-			if seq = e.Seq; e.IsFinal() {
-				return
-			}
-		}
-		if len(events) == pageSize {
-			continue
-		}
-		select {
-		case <-f.wake:
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		case <-f.runs.closing:
-			if !f.awaitFinalEvent(ctx) {
-				return
-			}
-		}
-	}
+// follow sends the events after a number.
+func (f *follower) follow(ctx context.Context, after int64) {
+	r := f.runs
+	journal.Follow(ctx, journal.Reader{
+		Read: func(ctx context.Context, after int64, limit int) ([]journal.Event, error) {
+			return events.Read(ctx, r.opt.Ent, streamOf(f.row), after, limit)
+		},
+		Open: f.isOpen, Last: func(e journal.Event) bool { return Event(e).IsFinal() }, Announce: f.announce, AwaitLast: f.awaitFinalEvent,
+		Wake: f.wake, Closing: r.closing, Every: min(r.opt.PollInterval, r.opt.GracePeriod/5), Log: r.opt.Log.With(slog.Any("run", f.run)),
+	}, after, f.out, func(e journal.Event) Event { return Event(e) })
 }
 
 // announce tells the process of a run that it has a follower here.
 func (f *follower) announce(ctx context.Context) {
 	if !f.isLocal && time.Since(f.announcedAt) > f.runs.opt.GracePeriod/6 {
 		f.announcedAt = time.Now()
-		f.runs.publish(ctx, f.run, SignalWatched)
-	}
-}
-
-// send passes an event to the reader and reports whether the reader is still
-// there. While r closes, the reader has a second left.
-func (f *follower) send(ctx context.Context, e Event, tick <-chan time.Time) bool {
-	closing := f.runs.closing
-	late := time.NewTimer(time.Hour)
-	late.Stop() // starts when r closes
-	defer late.Stop()
-	for {
-		select {
-		case f.out <- e:
-			return true
-		case <-tick:
-			f.announce(ctx)
-		case <-closing:
-			closing = nil
-			late.Reset(finalEventTimeout)
-		case <-late.C:
-			return false
-		case <-ctx.Done():
-			return false
-		}
+		f.runs.publish(ctx, f.run, journal.SignalWatched)
 	}
 }
 
@@ -236,29 +167,4 @@ func (f *follower) isOpen(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	return IsOpen(row), nil
-}
-
-// readEvents reads events after a number.
-func readEvents(ctx context.Context, db querier, row *ent.AgentRun, after int64, limit int) ([]Event, error) {
-	rows, err := db.QueryContext(ctx, `select seq, type, data::text, created_at from agent_run_events
-		where run_id = $1::uuid and workspace_id = $2::uuid and seq > $3::bigint order by seq limit $4::bigint`,
-		row.ID.String(), row.WorkspaceID.String(), strconv.FormatInt(after, 10), strconv.Itoa(limit))
-	if err != nil {
-		return nil, fmt.Errorf("read events: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	var out []Event
-	for rows.Next() {
-		var e Event
-		var data string
-		if err := rows.Scan(&e.Seq, &e.Type, &data, &e.CreatedAt); err != nil {
-			return nil, fmt.Errorf("read an event: %w", err)
-		}
-		e.Data = json.RawMessage(data)
-		out = append(out, e)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read events: %w", err)
-	}
-	return out, nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/magpie-search/magpie/ent/message"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/chat"
+	"github.com/magpie-search/magpie/internal/live/journal"
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
 	"github.com/magpie-search/magpie/internal/safetext"
@@ -40,7 +41,7 @@ type work struct {
 	message   string
 	active    *activeRun
 	citations *chat.Citations
-	journal   *journal
+	journal   *journal.Writer
 	outcome   loop.Outcome
 	oversight Oversight
 	content   int // characters of the answer's pieces so far
@@ -64,7 +65,7 @@ func (w *work) run(ctx context.Context) {
 	if w.citations == nil {
 		w.citations = chat.NewCitations()
 	}
-	w.journal = newJournal(w.runs, w.row, max(w.seq, 1))
+	w.journal = w.runs.newJournal(w.row, max(w.seq, 1))
 	failure := w.execute(ctx)
 	if failure == nil && len(w.outcome.Pending) > 0 {
 		failure = w.suspend(ctx)
@@ -114,20 +115,20 @@ func (w *work) execute(ctx context.Context) (err error) {
 	stored := make(chan struct{})
 	go func() {
 		defer close(stored)
-		if err := w.journal.write(runCtx); err != nil {
+		if err := w.journal.Write(runCtx); err != nil {
 			cancel(err)
 		}
 	}()
 	if w.seq > 1 { // after run_start, which a run in the background has from its start
-		err = w.journal.add(TypeResumed, Resumed{ContentLength: w.content})
+		err = w.journal.Add(TypeResumed, Resumed{ContentLength: w.content})
 	}
 	if err == nil {
 		w.outcome, err = r.loop.Run(runCtx, task, w.record)
 	}
 	w.outcome.Answer = safetext.Storable(w.outcome.Answer)
-	w.journal.close()
+	w.journal.Close()
 	<-stored
-	if storeErr := w.journal.failure(); storeErr != nil && err == nil {
+	if storeErr := w.journal.Failure(); storeErr != nil && err == nil {
 		err = storeErr
 	}
 	return err
@@ -170,21 +171,21 @@ func (w *work) memories(ctx context.Context) []loop.Memory {
 func (w *work) record(e loop.Event) error {
 	switch e := e.(type) {
 	case loop.Iteration:
-		return w.journal.add(TypeIteration, Iteration{Number: e.Number, Status: string(e.Status)})
+		return w.journal.Add(TypeIteration, Iteration{Number: e.Number, Status: string(e.Status)})
 	case loop.ToolCall:
-		return w.journal.add(TypeToolCall, ToolCall{Tool: e.Tool, Params: e.Params, CallID: e.CallID})
+		return w.journal.Add(TypeToolCall, ToolCall{Tool: e.Tool, Params: e.Params, CallID: e.CallID})
 	case loop.ToolResult:
-		return w.journal.add(TypeToolResult, ToolResult{Tool: e.Tool, Success: e.Success, CallID: e.CallID, Message: safetext.Storable(e.Message)})
+		return w.journal.Add(TypeToolResult, ToolResult{Tool: e.Tool, Success: e.Success, CallID: e.CallID, Message: safetext.Storable(e.Message)})
 	case loop.AuthRequired:
 		data := AuthRequired{IntegrationID: e.Integration, Name: e.Name, CallID: e.CallID}
 		if e.URL != "" {
 			data.AuthorizationURL = &e.URL
 		}
-		return w.journal.add(TypeAuth, data)
+		return w.journal.Add(TypeAuth, data)
 	case loop.Content:
 		text := safetext.Storable(e.Text)
 		w.content += utf8.RuneCountInString(text)
-		return w.journal.addContent(text)
+		return w.journal.AddText(text)
 	}
 	return fmt.Errorf("unknown event type %T", e)
 }
@@ -219,8 +220,8 @@ func (w *work) finish(ctx context.Context, failure error) {
 func (w *work) handOver(ctx context.Context) error {
 	r := w.runs
 	err := transaction.In(ctx, r.opt.Ent, func(ctx context.Context, client *ent.Client) error {
-		if seq, events := w.journal.unstored(); len(events) > 0 {
-			if err := insert(ctx, client, w.row, seq+1, events); err != nil {
+		if seq, entries := w.journal.Unstored(); len(entries) > 0 {
+			if err := events.Insert(ctx, client, streamOf(w.row), seq+1, entries); err != nil {
 				return err
 			}
 		}
@@ -242,7 +243,7 @@ func (w *work) storeEnd(ctx context.Context, status agentrun.Status, shown *Fail
 }
 
 func (w *work) writeEnd(ctx context.Context, client *ent.Client, status agentrun.Status, shown *Failure) error {
-	last := pendingEvent{eventType: TypeComplete}
+	last := journal.Entry{Type: TypeComplete}
 	var cited []chat.Source
 	if w.citations != nil {
 		cited = w.citations.Sources()
@@ -250,10 +251,10 @@ func (w *work) writeEnd(ctx context.Context, client *ent.Client, status agentrun
 	usage := w.outcome.Usage
 	var err error
 	if shown != nil {
-		last.eventType = TypeError
-		last.data, err = json.Marshal(shown)
+		last.Type = TypeError
+		last.Data, err = json.Marshal(shown)
 	} else {
-		last.data, err = json.Marshal(Complete{Sources: sourcesOf(cited), Usage: Usage{
+		last.Data, err = json.Marshal(Complete{Sources: sourcesOf(cited), Usage: Usage{
 			TotalTokens: usage.TotalTokens(), PromptTokens: usage.PromptTokens, CompletionTokens: usage.CompletionTokens,
 		}})
 	}
@@ -261,13 +262,13 @@ func (w *work) writeEnd(ctx context.Context, client *ent.Client, status agentrun
 		return fmt.Errorf("encode the final event: %w", err)
 	}
 	seq := int64(1)
-	events := []pendingEvent{last}
+	entries := []journal.Entry{last}
 	if w.journal != nil {
-		var unstored []pendingEvent
-		seq, unstored = w.journal.unstored()
-		events = append(unstored, last)
+		var unstored []journal.Entry
+		seq, unstored = w.journal.Unstored()
+		entries = append(unstored, last)
 	}
-	if err := insert(ctx, client, w.row, seq+1, events); err != nil {
+	if err := events.Insert(ctx, client, streamOf(w.row), seq+1, entries); err != nil {
 		return err
 	}
 	now := w.runs.opt.Now()

@@ -138,7 +138,7 @@ func optionError(err error) error {
 }
 
 func slugTaken(slug string) error {
-	return apierr.Invalid("slug", slug+" is the slug of another integration; give this one another")
+	return apierr.New(apierr.Conflict, "slug: "+slug+" is the slug of another integration; give this one another")
 }
 
 // checkSlug checks the slug and the number of integrations. A personal integration must not

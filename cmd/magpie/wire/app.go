@@ -32,6 +32,7 @@ import (
 	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/audit"
 	"github.com/magpie-search/magpie/internal/chat"
+	"github.com/magpie-search/magpie/internal/chat/answer"
 	"github.com/magpie-search/magpie/internal/chat/conversation"
 	"github.com/magpie-search/magpie/internal/chat/summary"
 	"github.com/magpie-search/magpie/internal/collection"
@@ -58,7 +59,7 @@ import (
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/ingest/parse"
 	"github.com/magpie-search/magpie/internal/live/docwatch"
-	"github.com/magpie-search/magpie/internal/live/replay"
+	"github.com/magpie-search/magpie/internal/live/journal"
 	"github.com/magpie-search/magpie/internal/mailer"
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/queue"
@@ -203,7 +204,7 @@ func (a *App) open(ctx context.Context) error {
 	})
 	a.closers = append(a.closers, func() error { a.Approvals.Close(); return nil })
 	a.Runs, err = run.New(ctx, run.Options{
-		Ent: a.DB.Ent, Models: models, Bus: run.NewRedisBus(a.Redis, a.Log), Analyzer: analyzer, Log: a.Log, Now: a.now,
+		Ent: a.DB.Ent, Models: models, Bus: journal.NewRedisBus(a.Redis, "magpie:agentruns", a.Log), Analyzer: analyzer, Log: a.Log, Now: a.now,
 		Kit: kit, Memories: memories, Queue: a.Queue, Secrets: a.Secrets, Viewers: a.Accounts.Member, Approvals: a.Approvals, Integrations: a.Integrations, Oversight: a.Automations.Oversight,
 		HeartbeatTimeout: a.Config.WorkerLostAfter,
 	})
@@ -211,7 +212,7 @@ func (a *App) open(ctx context.Context) error {
 		return err
 	}
 	a.closers = append(a.closers, func() error { a.Runs.Close(); return nil })
-	answers := replay.New[chat.Event](replay.Options{Name: "Answer"})
+	answers := answer.New(ctx, answer.Options{Ent: a.DB.Ent, Bus: journal.NewRedisBus(a.Redis, "magpie:answers", a.Log), LostAfter: a.Config.WorkerLostAfter, Log: a.Log})
 	a.closers = append(a.closers, func() error { answers.Close(); return nil })
 	news := docwatch.New(a.Index, docwatch.Options{Log: a.Log})
 	a.closers = append(a.closers, func() error { news.Close(); return nil })
