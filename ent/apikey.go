@@ -55,6 +55,8 @@ type APIKey struct {
 	WidgetContext *string `json:"widget_context,omitempty"`
 	// RequireSignature holds the value of the "require_signature" field.
 	RequireSignature bool `json:"require_signature,omitempty"`
+	// whether programs at /mcp query attached databases by the secret key
+	DatabaseTools bool `json:"database_tools,omitempty"`
 	// RateLimitPerMinute holds the value of the "rate_limit_per_minute" field.
 	RateLimitPerMinute *int `json:"rate_limit_per_minute,omitempty"`
 	// ExpiresAt holds the value of the "expires_at" field.
@@ -83,7 +85,7 @@ func (*APIKey) scanValues(columns []string) ([]any, error) {
 			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
 		case apikey.FieldPublishableHash, apikey.FieldSecretHash, apikey.FieldPreviousPublishableHash, apikey.FieldPreviousSecretHash, apikey.FieldAllowedCollections, apikey.FieldAllowedHosts, apikey.FieldAllowedReferers:
 			values[i] = new([]byte)
-		case apikey.FieldAllowAllCollections, apikey.FieldRequireSignature:
+		case apikey.FieldAllowAllCollections, apikey.FieldRequireSignature, apikey.FieldDatabaseTools:
 			values[i] = new(sql.NullBool)
 		case apikey.FieldRateLimitPerMinute:
 			values[i] = new(sql.NullInt64)
@@ -230,6 +232,12 @@ func (_m *APIKey) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field require_signature", values[i])
 			} else if value.Valid {
 				_m.RequireSignature = value.Bool
+			}
+		case apikey.FieldDatabaseTools:
+			if value, ok := values[i].(*sql.NullBool); !ok {
+				return fmt.Errorf("unexpected type %T for field database_tools", values[i])
+			} else if value.Valid {
+				_m.DatabaseTools = value.Bool
 			}
 		case apikey.FieldRateLimitPerMinute:
 			if value, ok := values[i].(*sql.NullInt64); !ok {
@@ -378,6 +386,9 @@ func (_m *APIKey) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("require_signature=")
 	builder.WriteString(fmt.Sprintf("%v", _m.RequireSignature))
+	builder.WriteString(", ")
+	builder.WriteString("database_tools=")
+	builder.WriteString(fmt.Sprintf("%v", _m.DatabaseTools))
 	builder.WriteString(", ")
 	if v := _m.RateLimitPerMinute; v != nil {
 		builder.WriteString("rate_limit_per_minute=")

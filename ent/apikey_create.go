@@ -185,6 +185,20 @@ func (_c *APIKeyCreate) SetNillableRequireSignature(v *bool) *APIKeyCreate {
 	return _c
 }
 
+// SetDatabaseTools sets the "database_tools" field.
+func (_c *APIKeyCreate) SetDatabaseTools(v bool) *APIKeyCreate {
+	_c.mutation.SetDatabaseTools(v)
+	return _c
+}
+
+// SetNillableDatabaseTools sets the "database_tools" field if the given value is not nil.
+func (_c *APIKeyCreate) SetNillableDatabaseTools(v *bool) *APIKeyCreate {
+	if v != nil {
+		_c.SetDatabaseTools(*v)
+	}
+	return _c
+}
+
 // SetRateLimitPerMinute sets the "rate_limit_per_minute" field.
 func (_c *APIKeyCreate) SetRateLimitPerMinute(v int) *APIKeyCreate {
 	_c.mutation.SetRateLimitPerMinute(v)
@@ -382,6 +396,10 @@ func (_c *APIKeyCreate) defaults() error {
 		v := apikey.DefaultRequireSignature
 		_c.mutation.SetRequireSignature(v)
 	}
+	if _, ok := _c.mutation.DatabaseTools(); !ok {
+		v := apikey.DefaultDatabaseTools
+		_c.mutation.SetDatabaseTools(v)
+	}
 	if _, ok := _c.mutation.ID(); !ok {
 		if apikey.DefaultID == nil {
 			return fmt.Errorf("ent: uninitialized apikey.DefaultID (forgotten import ent/runtime?)")
@@ -457,6 +475,9 @@ func (_c *APIKeyCreate) check() error {
 	}
 	if _, ok := _c.mutation.RequireSignature(); !ok {
 		return &ValidationError{Name: "require_signature", err: errors.New(`ent: missing required field "APIKey.require_signature"`)}
+	}
+	if _, ok := _c.mutation.DatabaseTools(); !ok {
+		return &ValidationError{Name: "database_tools", err: errors.New(`ent: missing required field "APIKey.database_tools"`)}
 	}
 	if v, ok := _c.mutation.RateLimitPerMinute(); ok {
 		if err := apikey.RateLimitPerMinuteValidator(v); err != nil {
@@ -574,6 +595,10 @@ func (_c *APIKeyCreate) createSpec() (*APIKey, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.RequireSignature(); ok {
 		_spec.SetField(apikey.FieldRequireSignature, field.TypeBool, value)
 		_node.RequireSignature = value
+	}
+	if value, ok := _c.mutation.DatabaseTools(); ok {
+		_spec.SetField(apikey.FieldDatabaseTools, field.TypeBool, value)
+		_node.DatabaseTools = value
 	}
 	if value, ok := _c.mutation.RateLimitPerMinute(); ok {
 		_spec.SetField(apikey.FieldRateLimitPerMinute, field.TypeInt, value)

@@ -238,6 +238,20 @@ func (_u *APIKeyUpdate) SetNillableRequireSignature(v *bool) *APIKeyUpdate {
 	return _u
 }
 
+// SetDatabaseTools sets the "database_tools" field.
+func (_u *APIKeyUpdate) SetDatabaseTools(v bool) *APIKeyUpdate {
+	_u.mutation.SetDatabaseTools(v)
+	return _u
+}
+
+// SetNillableDatabaseTools sets the "database_tools" field if the given value is not nil.
+func (_u *APIKeyUpdate) SetNillableDatabaseTools(v *bool) *APIKeyUpdate {
+	if v != nil {
+		_u.SetDatabaseTools(*v)
+	}
+	return _u
+}
+
 // SetRateLimitPerMinute sets the "rate_limit_per_minute" field.
 func (_u *APIKeyUpdate) SetRateLimitPerMinute(v int) *APIKeyUpdate {
 	_u.mutation.ResetRateLimitPerMinute()
@@ -582,6 +596,9 @@ func (_u *APIKeyUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if value, ok := _u.mutation.RequireSignature(); ok {
 		_spec.SetField(apikey.FieldRequireSignature, field.TypeBool, value)
 	}
+	if value, ok := _u.mutation.DatabaseTools(); ok {
+		_spec.SetField(apikey.FieldDatabaseTools, field.TypeBool, value)
+	}
 	if value, ok := _u.mutation.RateLimitPerMinute(); ok {
 		_spec.SetField(apikey.FieldRateLimitPerMinute, field.TypeInt, value)
 	}
@@ -857,6 +874,20 @@ func (_u *APIKeyUpdateOne) SetRequireSignature(v bool) *APIKeyUpdateOne {
 func (_u *APIKeyUpdateOne) SetNillableRequireSignature(v *bool) *APIKeyUpdateOne {
 	if v != nil {
 		_u.SetRequireSignature(*v)
+	}
+	return _u
+}
+
+// SetDatabaseTools sets the "database_tools" field.
+func (_u *APIKeyUpdateOne) SetDatabaseTools(v bool) *APIKeyUpdateOne {
+	_u.mutation.SetDatabaseTools(v)
+	return _u
+}
+
+// SetNillableDatabaseTools sets the "database_tools" field if the given value is not nil.
+func (_u *APIKeyUpdateOne) SetNillableDatabaseTools(v *bool) *APIKeyUpdateOne {
+	if v != nil {
+		_u.SetDatabaseTools(*v)
 	}
 	return _u
 }
@@ -1234,6 +1265,9 @@ func (_u *APIKeyUpdateOne) sqlSave(ctx context.Context) (_node *APIKey, err erro
 	}
 	if value, ok := _u.mutation.RequireSignature(); ok {
 		_spec.SetField(apikey.FieldRequireSignature, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.DatabaseTools(); ok {
+		_spec.SetField(apikey.FieldDatabaseTools, field.TypeBool, value)
 	}
 	if value, ok := _u.mutation.RateLimitPerMinute(); ok {
 		_spec.SetField(apikey.FieldRateLimitPerMinute, field.TypeInt, value)

@@ -127,6 +127,11 @@ func (_q *APIKeyQuery) collectField(ctx context.Context, oneNode bool, opCtx *gr
 				selectedFields = append(selectedFields, apikey.FieldRequireSignature)
 				fieldSeen[apikey.FieldRequireSignature] = struct{}{}
 			}
+		case "databaseTools":
+			if _, ok := fieldSeen[apikey.FieldDatabaseTools]; !ok {
+				selectedFields = append(selectedFields, apikey.FieldDatabaseTools)
+				fieldSeen[apikey.FieldDatabaseTools] = struct{}{}
+			}
 		case "rateLimitPerMinute":
 			if _, ok := fieldSeen[apikey.FieldRateLimitPerMinute]; !ok {
 				selectedFields = append(selectedFields, apikey.FieldRateLimitPerMinute)

@@ -116,6 +116,7 @@ type APIKeyMutation struct {
 	widget_model_id           *string
 	widget_context            *string
 	require_signature         *bool
+	database_tools            *bool
 	rate_limit_per_minute     *int
 	addrate_limit_per_minute  *int
 	expires_at                *time.Time
@@ -993,6 +994,42 @@ func (m *APIKeyMutation) ResetRequireSignature() {
 	m.require_signature = nil
 }
 
+// SetDatabaseTools sets the "database_tools" field.
+func (m *APIKeyMutation) SetDatabaseTools(b bool) {
+	m.database_tools = &b
+}
+
+// DatabaseTools returns the value of the "database_tools" field in the mutation.
+func (m *APIKeyMutation) DatabaseTools() (r bool, exists bool) {
+	v := m.database_tools
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDatabaseTools returns the old "database_tools" field's value of the APIKey entity.
+// If the APIKey object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *APIKeyMutation) OldDatabaseTools(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDatabaseTools is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDatabaseTools requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDatabaseTools: %w", err)
+	}
+	return oldValue.DatabaseTools, nil
+}
+
+// ResetDatabaseTools resets all changes to the "database_tools" field.
+func (m *APIKeyMutation) ResetDatabaseTools() {
+	m.database_tools = nil
+}
+
 // SetRateLimitPerMinute sets the "rate_limit_per_minute" field.
 func (m *APIKeyMutation) SetRateLimitPerMinute(i int) {
 	m.rate_limit_per_minute = &i
@@ -1440,7 +1477,7 @@ func (m *APIKeyMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *APIKeyMutation) Fields() []string {
-	fields := make([]string, 0, 26)
+	fields := make([]string, 0, 27)
 	if m.created_at != nil {
 		fields = append(fields, apikey.FieldCreatedAt)
 	}
@@ -1494,6 +1531,9 @@ func (m *APIKeyMutation) Fields() []string {
 	}
 	if m.require_signature != nil {
 		fields = append(fields, apikey.FieldRequireSignature)
+	}
+	if m.database_tools != nil {
+		fields = append(fields, apikey.FieldDatabaseTools)
 	}
 	if m.rate_limit_per_minute != nil {
 		fields = append(fields, apikey.FieldRateLimitPerMinute)
@@ -1563,6 +1603,8 @@ func (m *APIKeyMutation) Field(name string) (ent.Value, bool) {
 		return m.WidgetContext()
 	case apikey.FieldRequireSignature:
 		return m.RequireSignature()
+	case apikey.FieldDatabaseTools:
+		return m.DatabaseTools()
 	case apikey.FieldRateLimitPerMinute:
 		return m.RateLimitPerMinute()
 	case apikey.FieldExpiresAt:
@@ -1624,6 +1666,8 @@ func (m *APIKeyMutation) OldField(ctx context.Context, name string) (ent.Value, 
 		return m.OldWidgetContext(ctx)
 	case apikey.FieldRequireSignature:
 		return m.OldRequireSignature(ctx)
+	case apikey.FieldDatabaseTools:
+		return m.OldDatabaseTools(ctx)
 	case apikey.FieldRateLimitPerMinute:
 		return m.OldRateLimitPerMinute(ctx)
 	case apikey.FieldExpiresAt:
@@ -1774,6 +1818,13 @@ func (m *APIKeyMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetRequireSignature(v)
+		return nil
+	case apikey.FieldDatabaseTools:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDatabaseTools(v)
 		return nil
 	case apikey.FieldRateLimitPerMinute:
 		v, ok := value.(int)
@@ -2029,6 +2080,9 @@ func (m *APIKeyMutation) ResetField(name string) error {
 		return nil
 	case apikey.FieldRequireSignature:
 		m.ResetRequireSignature()
+		return nil
+	case apikey.FieldDatabaseTools:
+		m.ResetDatabaseTools()
 		return nil
 	case apikey.FieldRateLimitPerMinute:
 		m.ResetRateLimitPerMinute()

@@ -16,6 +16,7 @@ func newKey(in model.CreateAPIKeyInput) authn.KeyDraft {
 		ChatModel:        in.WidgetModelID,
 		ChatContext:      in.WidgetContext,
 		RequireSignature: orZero(in.RequireSignature),
+		DatabaseTools:    orZero(in.DatabaseTools),
 		RatePerMinute:    in.RateLimitPerMinute,
 		ExpiresAt:        in.ExpiresAt,
 	}
@@ -32,6 +33,7 @@ func keyChange(in model.UpdateAPIKeyInput) authn.KeyChange {
 		ChatModel:        nullableField(in.WidgetModelID),
 		ChatContext:      nullableField(in.WidgetContext),
 		RequireSignature: field(in.RequireSignature),
+		DatabaseTools:    field(in.DatabaseTools),
 		RatePerMinute:    nullableField(in.RateLimitPerMinute),
 		ExpiresAt:        nullableField(in.ExpiresAt),
 	}

@@ -39,6 +39,7 @@ import (
 	"github.com/magpie-search/magpie/internal/collection/document"
 	"github.com/magpie-search/magpie/internal/collection/whynot"
 	"github.com/magpie-search/magpie/internal/connector"
+	"github.com/magpie-search/magpie/internal/connector/attached"
 	"github.com/magpie-search/magpie/internal/connector/blob"
 	"github.com/magpie-search/magpie/internal/connector/credential"
 	"github.com/magpie-search/magpie/internal/connector/inbound"
@@ -169,6 +170,7 @@ func newFixture(t *testing.T) *fixture {
 		Ent: db.Ent, Pool: db.Pool, Providers: provider.All(provider.Deps{Dial: httpx.NewGuard(nil).DialContext}), Box: box, Queue: q,
 		BaseURL: "https://magpie.example.com", Log: log,
 	})
+	databases := attached.New(attached.Options{Ent: db.Ent, Catalog: attached.NewCatalog(db.Pool, time.Now), Kinds: kinds, Secrets: box, Analyzer: analyzer, Log: log})
 	automations := automation.NewStore(automation.Options{Ent: db.Ent, Box: box, Index: documents, Deliveries: []string{automation.Document}, Log: log})
 	events := analytics.New(db.Pool, analytics.StoreOptions{})
 	approvals := approval.New(approval.Options{Ent: db.Ent, Poll: 20 * time.Millisecond, Log: log})
@@ -186,7 +188,7 @@ func newFixture(t *testing.T) *fixture {
 		}),
 		Documents:  document.New(document.Options{Ent: db.Ent, Index: documents, Summaries: summaries, Principals: principals}),
 		WhyNot:     whynot.New(whynot.Options{Ent: db.Ent, Search: engine, Principals: principals}),
-		Connectors: sources, Kinds: kinds, Grants: grants, Inbox: inbox, Events: received, Automations: automations, Integrations: integrations, Jobs: jobs, Index: documents, Search: engine, Chat: talk, Answers: answers,
+		Connectors: sources, Kinds: kinds, Databases: databases, Grants: grants, Inbox: inbox, Events: received, Automations: automations, Integrations: integrations, Jobs: jobs, Index: documents, Search: engine, Chat: talk, Answers: answers,
 		Conversations: conversation.New(conversation.Options{Ent: db.Ent, Analytics: events, Log: log}),
 		Agents:        agents, Templates: template.NewStore(db.Ent, agents),
 		Memories: memory.NewStore(db.Ent, embedders, memory.Options{Analyzer: analyzer}), Runs: runs, Approvals: approvals,

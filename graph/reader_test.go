@@ -153,8 +153,8 @@ func withoutDocuments() map[string]string {
 		"Mutation.deleteDocument":     "has a test of its own, since it ends what there is to see",
 		"Mutation.retryItems":         "has a test of its own, since it can be done once",
 	}
-	for _, name := range strings.Fields(`agent agentTemplate agentTemplates agentTools agents apiKey apiKeys approvalSettings automation automationRun automationRuns automationTemplates automations chatModels connectorKinds inboundEvents inboundIntegration inboundIntegrations inboundProviders invitation invitationOfToken
-		invitations me member members mySessions myWorkspaces oauthGrants oauthProviders signInMethods signUpAllowed toolGrants toolIntegration toolIntegrations toolProviders usage`) {
+	for _, name := range strings.Fields(`agent agentTemplate agentTemplates agentTools agents apiKey apiKeys approvalSettings automation automationRun automationRuns automationTemplates automations chatModels connectorKinds databaseSchema inboundEvents inboundIntegration inboundIntegrations inboundProviders invitation invitationOfToken
+		invitations me member members mySessions myWorkspaces oauthGrants oauthProviders queryDatabase signInMethods signUpAllowed toolGrants toolIntegration toolIntegrations toolProviders usage`) {
 		out["Query."+name] = no
 	}
 	return out

@@ -21,6 +21,7 @@ import (
 	"github.com/magpie-search/magpie/internal/collection/document"
 	"github.com/magpie-search/magpie/internal/collection/whynot"
 	"github.com/magpie-search/magpie/internal/connector"
+	"github.com/magpie-search/magpie/internal/connector/attached"
 	"github.com/magpie-search/magpie/internal/connector/inbound"
 	"github.com/magpie-search/magpie/internal/connector/oauth"
 	"github.com/magpie-search/magpie/internal/eval/traffic"
@@ -51,6 +52,7 @@ type Resolver struct {
 	WhyNot        *whynot.Explainer
 	Connectors    *connector.Connectors
 	Kinds         *connectors.Registry
+	Databases     *attached.Databases
 	Grants        *oauth.Grants
 	Inbox         *inbound.Inbox
 	Events        *inbox.Inbox // of inbound integrations

@@ -29,6 +29,7 @@ func trials(ada *tenant) map[string]trial {
 	maps.Copy(all, automationTrials(ada))
 	maps.Copy(all, toolTrials(ada))
 	maps.Copy(all, approvalTrials(ada))
+	maps.Copy(all, databaseTrials(ada))
 	return all
 }
 

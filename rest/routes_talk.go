@@ -157,6 +157,7 @@ func keyFields(create bool) []field {
 		{name: "widgetModelId", variable: "input.widgetModelId", nullable: !create},
 		{name: "widgetContext", variable: "input.widgetContext", nullable: !create, maxLength: maxContext},
 		{name: "requireSignature", variable: "input.requireSignature", kind: boolean},
+		{name: "databaseTools", variable: "input.databaseTools", kind: boolean},
 		{name: "rateLimitPerMinute", variable: "input.rateLimitPerMinute", kind: integer, nullable: !create, bounds: between(0, maxPerMinute)},
 		{name: "expiresAt", variable: "input.expiresAt", kind: timestamp, nullable: !create},
 	}

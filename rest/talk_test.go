@@ -37,7 +37,7 @@ func talkRows() map[string]any {
 	key := object{
 		"id": keyID, "name": "Site", "status": "ACTIVE", "publishableHint": "svc_pk_ab", "secretHint": "svc_sk_cd", "allowAllCollections": false,
 		"allowedCollections": []any{collectionID}, "defaultCollection": nil, "allowedHosts": []any{"docs.example.com"}, "allowedReferers": []any{},
-		"widgetModelID": nil, "widgetContext": nil, "requireSignature": false, "rateLimitPerMinute": nil, "expiresAt": nil, "revokedAt": nil,
+		"widgetModelID": nil, "widgetContext": nil, "requireSignature": false, "databaseTools": false, "rateLimitPerMinute": nil, "expiresAt": nil, "revokedAt": nil,
 		"lastUsedAt": late, "rotatedAt": nil, "previousExpiresAt": nil, "leakedAt": nil, "leakedOrigin": nil, "createdAt": early, "updatedAt": late,
 	}
 	pair := object{"publishableKey": "svc_pk_abcdef", "secretKey": "svc_sk_cdefgh", "apiKey": key}
@@ -100,7 +100,7 @@ func talkExamples() map[string][]example {
 		feedback     = conversation + "/messages/" + messageID + "/feedback"
 		key          = "/api/v1/api-keys/" + keyID
 		settings     = `{"name":"Site","allowedHosts":["docs.example.com"],"allowedCollections":["` + collectionID + `"],"allowAllCollections":false,
- "defaultCollection":"` + collectionID + `","allowedReferers":[],"widgetModelId":"small","widgetContext":"Be brief.","requireSignature":true,"rateLimitPerMinute":0,"expiresAt":"2027-01-01T00:00:00Z"}`
+ "defaultCollection":"` + collectionID + `","allowedReferers":[],"widgetModelId":"small","widgetContext":"Be brief.","requireSignature":true,"databaseTools":true,"rateLimitPerMinute":0,"expiresAt":"2027-01-01T00:00:00Z"}`
 	)
 	return map[string][]example{
 		"GET /api/v1/search": {

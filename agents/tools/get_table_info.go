@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/magpie-search/magpie/agents/loop"
-	"github.com/magpie-search/magpie/internal/safetext"
 )
 
 type tableInput struct {
@@ -35,17 +34,17 @@ func (s *toolset) getTableInfo(ctx context.Context, in tableInput) (loop.Result,
 	if err != nil {
 		return loop.Result{}, err
 	}
-	t := d.Table
+	t := d.Summary()
 	columns := make([]tableColumn, len(t.Columns))
 	for i, c := range t.Columns {
-		columns[i] = tableColumn{Name: c.Name, Type: c.Type, Nullable: c.Nullable, Default: safetext.Truncate(c.Default, 200), Values: c.Values, Comment: safetext.Truncate(c.Comment, 500)}
+		columns[i] = tableColumn{Name: c.Name, Type: c.Type, Nullable: c.Nullable, Default: c.Default, Values: c.Values, Comment: c.Comment}
 	}
 	out := map[string]any{
-		"database": d.Database.Name, "dialect": dialectName(d.Database), "table": qualifiedName(t.Schema, t.Name), "kind": tableKind(t), "comment": safetext.Truncate(t.Comment, 1000),
-		"columns": columns, "primary_key": t.PrimaryKey, "joins": joinTexts(d.Joins),
+		"database": t.Database.Name, "dialect": t.Dialect, "table": t.Table, "kind": t.Kind, "comment": t.Comment,
+		"columns": columns, "primary_key": t.PrimaryKey, "joins": t.Joins,
 	}
-	if t.Rows >= 0 {
-		out["estimated_rows"] = t.Rows
+	if t.Rows != nil {
+		out["estimated_rows"] = *t.Rows
 	}
 	if d.Samples != nil {
 		samples := map[string]any{"columns": d.Samples.Columns, "rows": d.Samples.Values}
@@ -54,5 +53,5 @@ func (s *toolset) getTableInfo(ctx context.Context, in tableInput) (loop.Result,
 		}
 		out["sample_rows"] = samples
 	}
-	return jsonResult(out, "%s has %d columns", qualifiedName(t.Schema, t.Name), len(columns))
+	return jsonResult(out, "%s has %d columns", t.Table, len(columns))
 }

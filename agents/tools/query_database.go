@@ -2,19 +2,9 @@ package tools
 
 import (
 	"context"
-	"time"
 
 	"github.com/magpie-search/magpie/agents/loop"
-	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/internal/connector/attached"
-)
-
-const (
-	// queryTimeout bounds a statement, and queryToolTimeout the whole call.
-	queryTimeout     = 20 * time.Second
-	queryToolTimeout = 30 * time.Second
-	// maxQueryBytes bounds the rows that a model sees.
-	maxQueryBytes = 64 << 10
 )
 
 type queryInput struct {
@@ -25,7 +15,7 @@ type queryInput struct {
 
 func (s *toolset) queryDatabaseTool() loop.Tool {
 	return define(QueryDatabase, "Runs one reading SQL statement (SELECT, WITH, VALUES, EXPLAIN, SHOW) on an attached database and returns its rows. "+
-		"Look at the schema first. Let the database filter and aggregate; where truncated is set, rows are missing, and notice says how many and what to do.", queryToolTimeout, s.queryDatabase)
+		"Look at the schema first. Let the database filter and aggregate; where truncated is set, rows are missing, and notice says how many and what to do.", attached.CallTimeout, s.queryDatabase)
 }
 
 func (s *toolset) queryDatabase(ctx context.Context, in queryInput) (loop.Result, error) {
@@ -33,8 +23,7 @@ func (s *toolset) queryDatabase(ctx context.Context, in queryInput) (loop.Result
 		return loop.Result{}, errNoDatabase()
 	}
 	answer, err := s.Databases.Query(ctx, s.run.Scope, attached.Statement{
-		Database: in.Database, SQL: in.Query, Agent: s.run.Agent, Run: s.run.Run,
-		Limits: connectors.QueryLimits{Rows: in.Limit, Bytes: maxQueryBytes, Timeout: queryTimeout},
+		Database: in.Database, SQL: in.Query, Agent: s.run.Agent, Run: s.run.Run, Limits: attached.ToolLimits(in.Limit),
 	})
 	if err != nil {
 		return loop.Result{}, err

@@ -5,13 +5,7 @@ import (
 	"time"
 
 	"github.com/magpie-search/magpie/agents/loop"
-	"github.com/magpie-search/magpie/internal/safetext"
-)
-
-const (
-	defaultTables = 8
-	// maxColumns is how many columns of a table a result lists.
-	maxColumns = 60
+	"github.com/magpie-search/magpie/internal/connector/attached"
 )
 
 type schemaInput struct {
@@ -44,7 +38,7 @@ func (s *toolset) searchDatabaseSchema(ctx context.Context, in schemaInput) (loo
 		return loop.Result{}, errNoDatabase()
 	}
 	if in.Limit == 0 {
-		in.Limit = defaultTables
+		in.Limit = attached.DefaultTables
 	}
 	found, err := s.Databases.Search(ctx, s.run.Scope, in.Database, in.Query, in.Limit)
 	if err != nil {
@@ -52,20 +46,13 @@ func (s *toolset) searchDatabaseSchema(ctx context.Context, in schemaInput) (loo
 	}
 	tables := make([]foundTable, len(found))
 	for i, f := range found {
-		t := f.Table
+		t := f.Summary()
 		tables[i] = foundTable{
-			Database: f.Database.Name, Dialect: dialectName(f.Database), Table: qualifiedName(t.Schema, t.Name), Kind: tableKind(t), Comment: safetext.Truncate(t.Comment, 500),
-			Columns: []string{}, Matched: f.Columns, Primary: t.PrimaryKey, Joins: joinTexts(f.Joins),
-		}
-		if t.Rows >= 0 {
-			tables[i].Rows = &t.Rows
+			Database: t.Database.Name, Dialect: t.Dialect, Table: t.Table, Kind: t.Kind, Comment: t.Comment, Rows: t.Rows,
+			Columns: make([]string, len(t.Columns)), More: t.More, Matched: t.Matched, Primary: t.PrimaryKey, Joins: t.Joins,
 		}
 		for at, c := range t.Columns {
-			if at == maxColumns {
-				tables[i].More = len(t.Columns) - at
-				break
-			}
-			tables[i].Columns = append(tables[i].Columns, c.Name+" "+safetext.Truncate(c.Type, 100))
+			tables[i].Columns[at] = c.Name + " " + c.Type
 		}
 	}
 	return jsonResult(map[string]any{"tables": tables}, "%d tables found", len(tables))

@@ -51,6 +51,8 @@ const (
 	FieldWidgetContext = "widget_context"
 	// FieldRequireSignature holds the string denoting the require_signature field in the database.
 	FieldRequireSignature = "require_signature"
+	// FieldDatabaseTools holds the string denoting the database_tools field in the database.
+	FieldDatabaseTools = "database_tools"
 	// FieldRateLimitPerMinute holds the string denoting the rate_limit_per_minute field in the database.
 	FieldRateLimitPerMinute = "rate_limit_per_minute"
 	// FieldExpiresAt holds the string denoting the expires_at field in the database.
@@ -92,6 +94,7 @@ var Columns = []string{
 	FieldWidgetModelID,
 	FieldWidgetContext,
 	FieldRequireSignature,
+	FieldDatabaseTools,
 	FieldRateLimitPerMinute,
 	FieldExpiresAt,
 	FieldRevokedAt,
@@ -146,6 +149,8 @@ var (
 	WidgetContextValidator func(string) error
 	// DefaultRequireSignature holds the default value on creation for the "require_signature" field.
 	DefaultRequireSignature bool
+	// DefaultDatabaseTools holds the default value on creation for the "database_tools" field.
+	DefaultDatabaseTools bool
 	// RateLimitPerMinuteValidator is a validator for the "rate_limit_per_minute" field. It is called by the builders before save.
 	RateLimitPerMinuteValidator func(int) error
 	// LeakedOriginValidator is a validator for the "leaked_origin" field. It is called by the builders before save.
@@ -215,6 +220,11 @@ func ByWidgetContext(opts ...sql.OrderTermOption) OrderOption {
 // ByRequireSignature orders the results by the require_signature field.
 func ByRequireSignature(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldRequireSignature, opts...).ToFunc()
+}
+
+// ByDatabaseTools orders the results by the database_tools field.
+func ByDatabaseTools(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldDatabaseTools, opts...).ToFunc()
 }
 
 // ByRateLimitPerMinute orders the results by the rate_limit_per_minute field.

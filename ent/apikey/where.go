@@ -130,6 +130,11 @@ func RequireSignature(v bool) predicate.APIKey {
 	return predicate.APIKey(sql.FieldEQ(FieldRequireSignature, v))
 }
 
+// DatabaseTools applies equality check predicate on the "database_tools" field. It's identical to DatabaseToolsEQ.
+func DatabaseTools(v bool) predicate.APIKey {
+	return predicate.APIKey(sql.FieldEQ(FieldDatabaseTools, v))
+}
+
 // RateLimitPerMinute applies equality check predicate on the "rate_limit_per_minute" field. It's identical to RateLimitPerMinuteEQ.
 func RateLimitPerMinute(v int) predicate.APIKey {
 	return predicate.APIKey(sql.FieldEQ(FieldRateLimitPerMinute, v))
@@ -883,6 +888,16 @@ func RequireSignatureEQ(v bool) predicate.APIKey {
 // RequireSignatureNEQ applies the NEQ predicate on the "require_signature" field.
 func RequireSignatureNEQ(v bool) predicate.APIKey {
 	return predicate.APIKey(sql.FieldNEQ(FieldRequireSignature, v))
+}
+
+// DatabaseToolsEQ applies the EQ predicate on the "database_tools" field.
+func DatabaseToolsEQ(v bool) predicate.APIKey {
+	return predicate.APIKey(sql.FieldEQ(FieldDatabaseTools, v))
+}
+
+// DatabaseToolsNEQ applies the NEQ predicate on the "database_tools" field.
+func DatabaseToolsNEQ(v bool) predicate.APIKey {
+	return predicate.APIKey(sql.FieldNEQ(FieldDatabaseTools, v))
 }
 
 // RateLimitPerMinuteEQ applies the EQ predicate on the "rate_limit_per_minute" field.

@@ -30,6 +30,7 @@ var (
 		{Name: "widget_model_id", Type: field.TypeString, Nullable: true, Size: 200},
 		{Name: "widget_context", Type: field.TypeString, Nullable: true, Size: 8000},
 		{Name: "require_signature", Type: field.TypeBool, Default: false},
+		{Name: "database_tools", Type: field.TypeBool, Default: false},
 		{Name: "rate_limit_per_minute", Type: field.TypeInt, Nullable: true},
 		{Name: "expires_at", Type: field.TypeTime, Nullable: true},
 		{Name: "revoked_at", Type: field.TypeTime, Nullable: true},

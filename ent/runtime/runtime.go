@@ -127,12 +127,16 @@ func init() {
 	apikeyDescRequireSignature := apikeyFields[14].Descriptor()
 	// apikey.DefaultRequireSignature holds the default value on creation for the require_signature field.
 	apikey.DefaultRequireSignature = apikeyDescRequireSignature.Default.(bool)
+	// apikeyDescDatabaseTools is the schema descriptor for database_tools field.
+	apikeyDescDatabaseTools := apikeyFields[15].Descriptor()
+	// apikey.DefaultDatabaseTools holds the default value on creation for the database_tools field.
+	apikey.DefaultDatabaseTools = apikeyDescDatabaseTools.Default.(bool)
 	// apikeyDescRateLimitPerMinute is the schema descriptor for rate_limit_per_minute field.
-	apikeyDescRateLimitPerMinute := apikeyFields[15].Descriptor()
+	apikeyDescRateLimitPerMinute := apikeyFields[16].Descriptor()
 	// apikey.RateLimitPerMinuteValidator is a validator for the "rate_limit_per_minute" field. It is called by the builders before save.
 	apikey.RateLimitPerMinuteValidator = apikeyDescRateLimitPerMinute.Validators[0].(func(int) error)
 	// apikeyDescLeakedOrigin is the schema descriptor for leaked_origin field.
-	apikeyDescLeakedOrigin := apikeyFields[22].Descriptor()
+	apikeyDescLeakedOrigin := apikeyFields[23].Descriptor()
 	// apikey.LeakedOriginValidator is a validator for the "leaked_origin" field. It is called by the builders before save.
 	apikey.LeakedOriginValidator = apikeyDescLeakedOrigin.Validators[0].(func(string) error)
 	// apikeyDescID is the schema descriptor for id field.

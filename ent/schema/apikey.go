@@ -39,6 +39,7 @@ func (APIKey) Fields() []ent.Field {
 		field.String("widget_model_id").Optional().Nillable().MaxRuneLen(200),
 		field.Text("widget_context").Optional().Nillable().MaxRuneLen(8000),
 		field.Bool("require_signature").Default(false),
+		field.Bool("database_tools").Default(false).Comment("whether programs at /mcp query attached databases by the secret key"),
 		field.Int("rate_limit_per_minute").Optional().Nillable().NonNegative(),
 		field.Time("expires_at").Optional().Nillable(),
 		field.Time("revoked_at").Optional().Nillable(),

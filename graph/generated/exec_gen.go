@@ -92,6 +92,7 @@ type ComplexityRoot struct {
 		AllowedHosts        func(childComplexity int) int
 		AllowedReferers     func(childComplexity int) int
 		CreatedAt           func(childComplexity int) int
+		DatabaseTools       func(childComplexity int) int
 		DefaultCollection   func(childComplexity int) int
 		ExpiresAt           func(childComplexity int) int
 		ID                  func(childComplexity int) int
@@ -749,6 +750,49 @@ type ComplexityRoot struct {
 		URL       func(childComplexity int) int
 	}
 
+	DatabaseColumn struct {
+		Comment  func(childComplexity int) int
+		Default  func(childComplexity int) int
+		Name     func(childComplexity int) int
+		Nullable func(childComplexity int) int
+		Type     func(childComplexity int) int
+		Values   func(childComplexity int) int
+	}
+
+	DatabaseRows struct {
+		Columns        func(childComplexity int) int
+		Database       func(childComplexity int) int
+		LeftOut        func(childComplexity int) int
+		LeftOutAtLeast func(childComplexity int) int
+		Notice         func(childComplexity int) int
+		Rows           func(childComplexity int) int
+		TookMs         func(childComplexity int) int
+		Truncated      func(childComplexity int) int
+		Types          func(childComplexity int) int
+	}
+
+	DatabaseSample struct {
+		Columns func(childComplexity int) int
+		Notice  func(childComplexity int) int
+		Rows    func(childComplexity int) int
+	}
+
+	DatabaseTable struct {
+		Columns        func(childComplexity int) int
+		Comment        func(childComplexity int) int
+		Database       func(childComplexity int) int
+		DatabaseID     func(childComplexity int) int
+		Dialect        func(childComplexity int) int
+		EstimatedRows  func(childComplexity int) int
+		Joins          func(childComplexity int) int
+		Kind           func(childComplexity int) int
+		MatchedColumns func(childComplexity int) int
+		MoreColumns    func(childComplexity int) int
+		PrimaryKey     func(childComplexity int) int
+		SampleRows     func(childComplexity int) int
+		Table          func(childComplexity int) int
+	}
+
 	DeletionGuard struct {
 		Blocked   func(childComplexity int) int
 		Existing  func(childComplexity int) int
@@ -1403,6 +1447,7 @@ type ComplexityRoot struct {
 		Connectors           func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID, status []connector.Status, typeArg *string, matching *string) int
 		Conversation         func(childComplexity int, id uuid.UUID) int
 		Conversations        func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder, matching *string, agentID *uuid.UUID, kind *model.ConversationKind) int
+		DatabaseSchema       func(childComplexity int, query *string, table *string, database *string, collection *uuid.UUID, limit *int) int
 		Document             func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
 		Documents            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) int
 		ExportConversation   func(childComplexity int, id uuid.UUID, format model.ExportFormat) int
@@ -1424,6 +1469,7 @@ type ComplexityRoot struct {
 		OauthProviders       func(childComplexity int) int
 		QuarantinedDocuments func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, matching *string) int
 		QueryAnalytics       func(childComplexity int, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) int
+		QueryDatabase        func(childComplexity int, sql string, database *string, collection *uuid.UUID, limit *int) int
 		Run                  func(childComplexity int, id uuid.UUID, agentID *uuid.UUID) int
 		Runs                 func(childComplexity int, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentRunOrder) int
 		Search               func(childComplexity int, input model.SearchInput) int
@@ -2186,6 +2232,8 @@ type QueryResolver interface {
 	Connector(ctx context.Context, id uuid.UUID) (*ent.Connector, error)
 	ConnectorKinds(ctx context.Context) ([]*model.ConnectorKind, error)
 	SourceFiles(ctx context.Context, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder, matching *string) (*ent.SourceFileConnection, error)
+	DatabaseSchema(ctx context.Context, query *string, table *string, database *string, collection *uuid.UUID, limit *int) ([]*model.DatabaseTable, error)
+	QueryDatabase(ctx context.Context, sql string, database *string, collection *uuid.UUID, limit *int) (*model.DatabaseRows, error)
 	Documents(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) (*ent.DocumentConnection, error)
 	Document(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.Document, error)
 	SyncPlan(ctx context.Context, jobID uuid.UUID, connectorID *uuid.UUID) (*model.SyncPlan, error)
@@ -2295,6 +2343,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.APIKey.CreatedAt(childComplexity), true
+	case "APIKey.databaseTools":
+		if e.ComplexityRoot.APIKey.DatabaseTools == nil {
+			break
+		}
+
+		return e.ComplexityRoot.APIKey.DatabaseTools(childComplexity), true
 	case "APIKey.defaultCollection":
 		if e.ComplexityRoot.APIKey.DefaultCollection == nil {
 			break
@@ -5007,6 +5061,196 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CreatedPasswordReset.URL(childComplexity), true
+
+	case "DatabaseColumn.comment":
+		if e.ComplexityRoot.DatabaseColumn.Comment == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseColumn.Comment(childComplexity), true
+	case "DatabaseColumn.default":
+		if e.ComplexityRoot.DatabaseColumn.Default == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseColumn.Default(childComplexity), true
+	case "DatabaseColumn.name":
+		if e.ComplexityRoot.DatabaseColumn.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseColumn.Name(childComplexity), true
+	case "DatabaseColumn.nullable":
+		if e.ComplexityRoot.DatabaseColumn.Nullable == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseColumn.Nullable(childComplexity), true
+	case "DatabaseColumn.type":
+		if e.ComplexityRoot.DatabaseColumn.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseColumn.Type(childComplexity), true
+	case "DatabaseColumn.values":
+		if e.ComplexityRoot.DatabaseColumn.Values == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseColumn.Values(childComplexity), true
+
+	case "DatabaseRows.columns":
+		if e.ComplexityRoot.DatabaseRows.Columns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseRows.Columns(childComplexity), true
+	case "DatabaseRows.database":
+		if e.ComplexityRoot.DatabaseRows.Database == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseRows.Database(childComplexity), true
+	case "DatabaseRows.leftOut":
+		if e.ComplexityRoot.DatabaseRows.LeftOut == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseRows.LeftOut(childComplexity), true
+	case "DatabaseRows.leftOutAtLeast":
+		if e.ComplexityRoot.DatabaseRows.LeftOutAtLeast == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseRows.LeftOutAtLeast(childComplexity), true
+	case "DatabaseRows.notice":
+		if e.ComplexityRoot.DatabaseRows.Notice == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseRows.Notice(childComplexity), true
+	case "DatabaseRows.rows":
+		if e.ComplexityRoot.DatabaseRows.Rows == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseRows.Rows(childComplexity), true
+	case "DatabaseRows.tookMs":
+		if e.ComplexityRoot.DatabaseRows.TookMs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseRows.TookMs(childComplexity), true
+	case "DatabaseRows.truncated":
+		if e.ComplexityRoot.DatabaseRows.Truncated == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseRows.Truncated(childComplexity), true
+	case "DatabaseRows.types":
+		if e.ComplexityRoot.DatabaseRows.Types == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseRows.Types(childComplexity), true
+
+	case "DatabaseSample.columns":
+		if e.ComplexityRoot.DatabaseSample.Columns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseSample.Columns(childComplexity), true
+	case "DatabaseSample.notice":
+		if e.ComplexityRoot.DatabaseSample.Notice == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseSample.Notice(childComplexity), true
+	case "DatabaseSample.rows":
+		if e.ComplexityRoot.DatabaseSample.Rows == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseSample.Rows(childComplexity), true
+
+	case "DatabaseTable.columns":
+		if e.ComplexityRoot.DatabaseTable.Columns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseTable.Columns(childComplexity), true
+	case "DatabaseTable.comment":
+		if e.ComplexityRoot.DatabaseTable.Comment == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseTable.Comment(childComplexity), true
+	case "DatabaseTable.database":
+		if e.ComplexityRoot.DatabaseTable.Database == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseTable.Database(childComplexity), true
+	case "DatabaseTable.databaseId":
+		if e.ComplexityRoot.DatabaseTable.DatabaseID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseTable.DatabaseID(childComplexity), true
+	case "DatabaseTable.dialect":
+		if e.ComplexityRoot.DatabaseTable.Dialect == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseTable.Dialect(childComplexity), true
+	case "DatabaseTable.estimatedRows":
+		if e.ComplexityRoot.DatabaseTable.EstimatedRows == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseTable.EstimatedRows(childComplexity), true
+	case "DatabaseTable.joins":
+		if e.ComplexityRoot.DatabaseTable.Joins == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseTable.Joins(childComplexity), true
+	case "DatabaseTable.kind":
+		if e.ComplexityRoot.DatabaseTable.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseTable.Kind(childComplexity), true
+	case "DatabaseTable.matchedColumns":
+		if e.ComplexityRoot.DatabaseTable.MatchedColumns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseTable.MatchedColumns(childComplexity), true
+	case "DatabaseTable.moreColumns":
+		if e.ComplexityRoot.DatabaseTable.MoreColumns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseTable.MoreColumns(childComplexity), true
+	case "DatabaseTable.primaryKey":
+		if e.ComplexityRoot.DatabaseTable.PrimaryKey == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseTable.PrimaryKey(childComplexity), true
+	case "DatabaseTable.sampleRows":
+		if e.ComplexityRoot.DatabaseTable.SampleRows == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseTable.SampleRows(childComplexity), true
+	case "DatabaseTable.table":
+		if e.ComplexityRoot.DatabaseTable.Table == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseTable.Table(childComplexity), true
 
 	case "DeletionGuard.blocked":
 		if e.ComplexityRoot.DeletionGuard.Blocked == nil {
@@ -8455,6 +8699,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Conversations(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.ConversationOrder), args["matching"].(*string), args["agentId"].(*uuid.UUID), args["kind"].(*model.ConversationKind)), true
+	case "Query.databaseSchema":
+		if e.ComplexityRoot.Query.DatabaseSchema == nil {
+			break
+		}
+
+		args, err := ec.field_Query_databaseSchema_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.DatabaseSchema(childComplexity, args["query"].(*string), args["table"].(*string), args["database"].(*string), args["collection"].(*uuid.UUID), args["limit"].(*int)), true
 	case "Query.document":
 		if e.ComplexityRoot.Query.Document == nil {
 			break
@@ -8662,6 +8917,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.QueryAnalytics(childComplexity, args["from"].(*time.Time), args["to"].(*time.Time), args["collectionId"].(*uuid.UUID), args["apiKeyId"].(*uuid.UUID), args["kind"].(*model.QueryKind)), true
+	case "Query.queryDatabase":
+		if e.ComplexityRoot.Query.QueryDatabase == nil {
+			break
+		}
+
+		args, err := ec.field_Query_queryDatabase_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.QueryDatabase(childComplexity, args["sql"].(string), args["database"].(*string), args["collection"].(*uuid.UUID), args["limit"].(*int)), true
 	case "Query.run":
 		if e.ComplexityRoot.Query.Run == nil {
 			break
@@ -11928,6 +12194,8 @@ input CreateAPIKeyInput {
   "What the chat model is told about the site, at most 8000 characters."
   widgetContext: String
   requireSignature: Boolean = false
+  "Whether programs at /mcp may query the databases that connectors attach in the key's collections, by the secret key."
+  databaseTools: Boolean = false
   "Requests a minute, at most 1000000; 0 for no limit, the server's default when omitted."
   rateLimitPerMinute: Int
   expiresAt: Time
@@ -11947,6 +12215,7 @@ input UpdateAPIKeyInput {
   "Null removes it."
   widgetContext: String @goField(omittable: true)
   requireSignature: Boolean
+  databaseTools: Boolean
   "Null for the server's default."
   rateLimitPerMinute: Int @goField(omittable: true)
   "Null for never."
@@ -12657,6 +12926,89 @@ type OptionDependency {
   "Empty: any value at all."
   values: [Any!]!
 }
+`, BuiltIn: false},
+	{Name: "../schema/database.graphql", Input: `extend type Query {
+  """
+  Finds tables of the databases that connectors attach by what they are about, the best first. With table instead of
+  query it describes that table with all its columns. People need a role; a secret key needs databaseTools. database is a
+  name or id; all, or those of one collection, when omitted. limit is 1 to 50.
+  """
+  databaseSchema(query: String, table: String, database: String, collection: ID, limit: Int = 8): [DatabaseTable!]!
+    @surface(on: [INTERNAL, MCP])
+  """
+  Runs one statement that only reads, of at most 10,000 characters, in the dialect of the database, and records it in the
+  audit log. People need a role; a secret key needs databaseTools. database is a name or id, needed where there are
+  several. limit is 1 to 1000 rows.
+  """
+  queryDatabase(sql: String!, database: String, collection: ID, limit: Int = 100): DatabaseRows!
+    @surface(on: [INTERNAL, MCP])
+}
+
+"A table or view of an attached database."
+type DatabaseTable {
+  "The name of the connector."
+  database: String!
+  "The id of the connector."
+  databaseId: ID!
+  "The dialect of SQL."
+  dialect: String!
+  "The name as a statement writes it, with its schema."
+  table: String!
+  "table or view"
+  kind: String!
+  comment: String!
+  "Null if unknown."
+  estimatedRows: Int64
+  columns: [DatabaseColumn!]!
+  "How many more columns it has."
+  moreColumns: Int!
+  "The names of the columns that match the query."
+  matchedColumns: [String!]!
+  primaryKey: [String!]!
+  "Conditions of joins by foreign keys, from and to the table."
+  joins: [String!]!
+  "A few rows, if its connector shows them and one table was asked for."
+  sampleRows: DatabaseSample
+}
+
+type DatabaseColumn {
+  name: String!
+  type: String!
+  nullable: Boolean!
+  default: String!
+  "The values of an enumeration."
+  values: [String!]!
+  comment: String!
+}
+
+type DatabaseSample {
+  columns: [String!]!
+  rows: [[DatabaseValue]!]!
+  "What is missing; empty if nothing is."
+  notice: String!
+}
+
+"The rows of a statement."
+type DatabaseRows {
+  "The name of the connector."
+  database: String!
+  columns: [String!]!
+  "The database's names of the columns' types."
+  types: [String!]!
+  rows: [[DatabaseValue]!]!
+  "rows or bytes: the limit that cut the rows; null if they are complete."
+  truncated: String
+  "How many rows are missing."
+  leftOut: Int!
+  "Whether more rows than leftOut may be missing."
+  leftOutAtLeast: Boolean!
+  "What is missing and how to get it; empty if nothing is."
+  notice: String!
+  tookMs: Float!
+}
+
+"A value of a row: null, a boolean, a number or text."
+scalar DatabaseValue
 `, BuiltIn: false},
 	{Name: "../schema/document.graphql", Input: `extend type Query {
   "The documents, of one collection or connector or of all."
@@ -14268,7 +14620,7 @@ type ToolCallResult {
   usage: Usage! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
 }
 
-"Queries are searches and chat messages, of keys and of signed-in people."
+"Queries are searches, chat messages and statements of queryDatabase, of keys and of signed-in people."
 type Usage {
   periodStart: Time!
   "The start of the next month, when counting restarts."
@@ -14402,6 +14754,10 @@ type APIKey implements Node {
   widgetModelID: String
   widgetContext: String
   requireSignature: Boolean!
+  """
+  whether programs at /mcp query attached databases by the secret key
+  """
+  databaseTools: Boolean!
   rateLimitPerMinute: Int
   expiresAt: Time
   revokedAt: Time
@@ -17142,6 +17498,8 @@ func (ec *executionContext) childFields_APIKey(ctx context.Context, field graphq
 		return ec.fieldContext_APIKey_widgetContext(ctx, field)
 	case "requireSignature":
 		return ec.fieldContext_APIKey_requireSignature(ctx, field)
+	case "databaseTools":
+		return ec.fieldContext_APIKey_databaseTools(ctx, field)
 	case "rateLimitPerMinute":
 		return ec.fieldContext_APIKey_rateLimitPerMinute(ctx, field)
 	case "expiresAt":
@@ -18232,6 +18590,92 @@ func (ec *executionContext) childFields_CreatedPasswordReset(ctx context.Context
 		return ec.fieldContext_CreatedPasswordReset_expiresAt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CreatedPasswordReset", field.Name)
+}
+
+func (ec *executionContext) childFields_DatabaseColumn(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_DatabaseColumn_name(ctx, field)
+	case "type":
+		return ec.fieldContext_DatabaseColumn_type(ctx, field)
+	case "nullable":
+		return ec.fieldContext_DatabaseColumn_nullable(ctx, field)
+	case "default":
+		return ec.fieldContext_DatabaseColumn_default(ctx, field)
+	case "values":
+		return ec.fieldContext_DatabaseColumn_values(ctx, field)
+	case "comment":
+		return ec.fieldContext_DatabaseColumn_comment(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DatabaseColumn", field.Name)
+}
+
+func (ec *executionContext) childFields_DatabaseRows(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "database":
+		return ec.fieldContext_DatabaseRows_database(ctx, field)
+	case "columns":
+		return ec.fieldContext_DatabaseRows_columns(ctx, field)
+	case "types":
+		return ec.fieldContext_DatabaseRows_types(ctx, field)
+	case "rows":
+		return ec.fieldContext_DatabaseRows_rows(ctx, field)
+	case "truncated":
+		return ec.fieldContext_DatabaseRows_truncated(ctx, field)
+	case "leftOut":
+		return ec.fieldContext_DatabaseRows_leftOut(ctx, field)
+	case "leftOutAtLeast":
+		return ec.fieldContext_DatabaseRows_leftOutAtLeast(ctx, field)
+	case "notice":
+		return ec.fieldContext_DatabaseRows_notice(ctx, field)
+	case "tookMs":
+		return ec.fieldContext_DatabaseRows_tookMs(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DatabaseRows", field.Name)
+}
+
+func (ec *executionContext) childFields_DatabaseSample(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "columns":
+		return ec.fieldContext_DatabaseSample_columns(ctx, field)
+	case "rows":
+		return ec.fieldContext_DatabaseSample_rows(ctx, field)
+	case "notice":
+		return ec.fieldContext_DatabaseSample_notice(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DatabaseSample", field.Name)
+}
+
+func (ec *executionContext) childFields_DatabaseTable(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "database":
+		return ec.fieldContext_DatabaseTable_database(ctx, field)
+	case "databaseId":
+		return ec.fieldContext_DatabaseTable_databaseId(ctx, field)
+	case "dialect":
+		return ec.fieldContext_DatabaseTable_dialect(ctx, field)
+	case "table":
+		return ec.fieldContext_DatabaseTable_table(ctx, field)
+	case "kind":
+		return ec.fieldContext_DatabaseTable_kind(ctx, field)
+	case "comment":
+		return ec.fieldContext_DatabaseTable_comment(ctx, field)
+	case "estimatedRows":
+		return ec.fieldContext_DatabaseTable_estimatedRows(ctx, field)
+	case "columns":
+		return ec.fieldContext_DatabaseTable_columns(ctx, field)
+	case "moreColumns":
+		return ec.fieldContext_DatabaseTable_moreColumns(ctx, field)
+	case "matchedColumns":
+		return ec.fieldContext_DatabaseTable_matchedColumns(ctx, field)
+	case "primaryKey":
+		return ec.fieldContext_DatabaseTable_primaryKey(ctx, field)
+	case "joins":
+		return ec.fieldContext_DatabaseTable_joins(ctx, field)
+	case "sampleRows":
+		return ec.fieldContext_DatabaseTable_sampleRows(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DatabaseTable", field.Name)
 }
 
 func (ec *executionContext) childFields_DeletionGuard(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -23384,6 +23828,52 @@ func (ec *executionContext) field_Query_conversations_args(ctx context.Context, 
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_databaseSchema_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "query",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["query"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "table",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["table"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "database",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["database"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "collection",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["collection"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "limit",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["limit"] = arg4
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_document_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -23989,6 +24479,44 @@ func (ec *executionContext) field_Query_queryAnalytics_args(ctx context.Context,
 		return nil, err
 	}
 	args["kind"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_queryDatabase_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "sql",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["sql"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "database",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["database"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "collection",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["collection"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "limit",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["limit"] = arg3
 	return args, nil
 }
 
@@ -25223,6 +25751,29 @@ func (ec *executionContext) _APIKey_requireSignature(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_APIKey_requireSignature(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("APIKey", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _APIKey_databaseTools(ctx context.Context, field graphql.CollectedField, obj *ent.APIKey) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_APIKey_databaseTools(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DatabaseTools, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_APIKey_databaseTools(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("APIKey", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
@@ -35738,6 +36289,737 @@ func (ec *executionContext) _CreatedPasswordReset_expiresAt(ctx context.Context,
 }
 func (ec *executionContext) fieldContext_CreatedPasswordReset_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("CreatedPasswordReset", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseColumn_name(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseColumn) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseColumn_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseColumn_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseColumn", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseColumn_type(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseColumn) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseColumn_type(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Type, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseColumn_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseColumn", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseColumn_nullable(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseColumn) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseColumn_nullable(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nullable, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseColumn_nullable(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseColumn", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseColumn_default(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseColumn) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseColumn_default(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Default, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseColumn_default(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseColumn", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseColumn_values(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseColumn) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseColumn_values(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Values, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseColumn_values(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseColumn", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseColumn_comment(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseColumn) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseColumn_comment(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Comment, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseColumn_comment(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseColumn", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseRows_database(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseRows) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseRows_database(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Database, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseRows_database(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseRows", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseRows_columns(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseRows) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseRows_columns(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Columns, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseRows_columns(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseRows", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseRows_types(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseRows) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseRows_types(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Types, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseRows_types(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseRows", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseRows_rows(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseRows) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseRows_rows(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rows, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v [][]any) graphql.Marshaler {
+			return ec.marshalNDatabaseValue2ᚕᚕinterfaceᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseRows_rows(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseRows", field, false, false, errors.New("field of type DatabaseValue does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseRows_truncated(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseRows) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseRows_truncated(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Truncated, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseRows_truncated(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseRows", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseRows_leftOut(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseRows) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseRows_leftOut(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LeftOut, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseRows_leftOut(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseRows", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseRows_leftOutAtLeast(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseRows) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseRows_leftOutAtLeast(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LeftOutAtLeast, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseRows_leftOutAtLeast(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseRows", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseRows_notice(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseRows) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseRows_notice(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Notice, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseRows_notice(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseRows", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseRows_tookMs(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseRows) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseRows_tookMs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TookMs, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseRows_tookMs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseRows", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseSample_columns(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseSample) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseSample_columns(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Columns, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseSample_columns(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseSample", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseSample_rows(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseSample) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseSample_rows(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rows, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v [][]any) graphql.Marshaler {
+			return ec.marshalNDatabaseValue2ᚕᚕinterfaceᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseSample_rows(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseSample", field, false, false, errors.New("field of type DatabaseValue does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseSample_notice(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseSample) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseSample_notice(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Notice, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseSample_notice(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseSample", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseTable_database(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseTable) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseTable_database(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Database, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseTable_database(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseTable", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseTable_databaseId(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseTable) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseTable_databaseId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DatabaseID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseTable_databaseId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseTable", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseTable_dialect(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseTable) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseTable_dialect(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Dialect, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseTable_dialect(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseTable", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseTable_table(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseTable) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseTable_table(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Table, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseTable_table(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseTable", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseTable_kind(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseTable) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseTable_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseTable_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseTable", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseTable_comment(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseTable) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseTable_comment(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Comment, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseTable_comment(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseTable", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseTable_estimatedRows(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseTable) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseTable_estimatedRows(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EstimatedRows, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt642ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseTable_estimatedRows(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseTable", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseTable_columns(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseTable) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseTable_columns(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Columns, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.DatabaseColumn) graphql.Marshaler {
+			return ec.marshalNDatabaseColumn2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDatabaseColumnᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseTable_columns(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DatabaseTable",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DatabaseColumn(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DatabaseTable_moreColumns(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseTable) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseTable_moreColumns(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MoreColumns, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseTable_moreColumns(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseTable", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseTable_matchedColumns(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseTable) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseTable_matchedColumns(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MatchedColumns, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseTable_matchedColumns(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseTable", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseTable_primaryKey(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseTable) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseTable_primaryKey(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PrimaryKey, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseTable_primaryKey(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseTable", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseTable_joins(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseTable) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseTable_joins(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Joins, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseTable_joins(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseTable", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseTable_sampleRows(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseTable) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseTable_sampleRows(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SampleRows, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DatabaseSample) graphql.Marshaler {
+			return ec.marshalODatabaseSample2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDatabaseSample(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseTable_sampleRows(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DatabaseTable",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DatabaseSample(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _DeletionGuard_blocked(ctx context.Context, field graphql.CollectedField, obj *model.DeletionGuard) (ret graphql.Marshaler) {
@@ -54263,6 +55545,140 @@ func (ec *executionContext) fieldContext_Query_sourceFiles(ctx context.Context, 
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_databaseSchema(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_databaseSchema(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().DatabaseSchema(ctx, fc.Args["query"].(*string), fc.Args["table"].(*string), fc.Args["database"].(*string), fc.Args["collection"].(*uuid.UUID), fc.Args["limit"].(*int))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"INTERNAL", "MCP"})
+				if err != nil {
+					var zeroVal []*model.DatabaseTable
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*model.DatabaseTable
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal []*model.DatabaseTable
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.DatabaseTable) graphql.Marshaler {
+			return ec.marshalNDatabaseTable2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDatabaseTableᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_databaseSchema(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DatabaseTable(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_databaseSchema_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_queryDatabase(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_queryDatabase(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().QueryDatabase(ctx, fc.Args["sql"].(string), fc.Args["database"].(*string), fc.Args["collection"].(*uuid.UUID), fc.Args["limit"].(*int))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"INTERNAL", "MCP"})
+				if err != nil {
+					var zeroVal *model.DatabaseRows
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DatabaseRows
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.DatabaseRows
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DatabaseRows) graphql.Marshaler {
+			return ec.marshalNDatabaseRows2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDatabaseRows(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_queryDatabase(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DatabaseRows(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_queryDatabase_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_documents(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -67627,8 +69043,11 @@ func (ec *executionContext) unmarshalInputCreateAPIKeyInput(ctx context.Context,
 	if _, present := asMap["requireSignature"]; !present {
 		asMap["requireSignature"] = false
 	}
+	if _, present := asMap["databaseTools"]; !present {
+		asMap["databaseTools"] = false
+	}
 
-	fieldsInOrder := [...]string{"name", "allowAllCollections", "allowedCollections", "defaultCollection", "allowedHosts", "allowedReferers", "widgetModelId", "widgetContext", "requireSignature", "rateLimitPerMinute", "expiresAt"}
+	fieldsInOrder := [...]string{"name", "allowAllCollections", "allowedCollections", "defaultCollection", "allowedHosts", "allowedReferers", "widgetModelId", "widgetContext", "requireSignature", "databaseTools", "rateLimitPerMinute", "expiresAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -67698,6 +69117,13 @@ func (ec *executionContext) unmarshalInputCreateAPIKeyInput(ctx context.Context,
 				return it, err
 			}
 			it.RequireSignature = data
+		case "databaseTools":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("databaseTools"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DatabaseTools = data
 		case "rateLimitPerMinute":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rateLimitPerMinute"))
 			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
@@ -70357,7 +71783,7 @@ func (ec *executionContext) unmarshalInputUpdateAPIKeyInput(ctx context.Context,
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"name", "allowAllCollections", "allowedCollections", "defaultCollection", "allowedHosts", "allowedReferers", "widgetModelId", "widgetContext", "requireSignature", "rateLimitPerMinute", "expiresAt"}
+	fieldsInOrder := [...]string{"name", "allowAllCollections", "allowedCollections", "defaultCollection", "allowedHosts", "allowedReferers", "widgetModelId", "widgetContext", "requireSignature", "databaseTools", "rateLimitPerMinute", "expiresAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -70427,6 +71853,13 @@ func (ec *executionContext) unmarshalInputUpdateAPIKeyInput(ctx context.Context,
 				return it, err
 			}
 			it.RequireSignature = data
+		case "databaseTools":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("databaseTools"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DatabaseTools = data
 		case "rateLimitPerMinute":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rateLimitPerMinute"))
 			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
@@ -71630,6 +73063,11 @@ func (ec *executionContext) _APIKey(ctx context.Context, sel ast.SelectionSet, o
 			}
 		case "requireSignature":
 			out.Values[i] = ec._APIKey_requireSignature(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "databaseTools":
+			out.Values[i] = ec._APIKey_databaseTools(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -77315,6 +78753,293 @@ func (ec *executionContext) _CreatedPasswordReset(ctx context.Context, sel ast.S
 		case "expiresAt":
 			out.Values[i] = ec._CreatedPasswordReset_expiresAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var databaseColumnImplementors = []string{"DatabaseColumn"}
+
+func (ec *executionContext) _DatabaseColumn(ctx context.Context, sel ast.SelectionSet, obj *model.DatabaseColumn) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, databaseColumnImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DatabaseColumn")
+		case "name":
+			out.Values[i] = ec._DatabaseColumn_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "type":
+			out.Values[i] = ec._DatabaseColumn_type(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nullable":
+			out.Values[i] = ec._DatabaseColumn_nullable(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "default":
+			out.Values[i] = ec._DatabaseColumn_default(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "values":
+			out.Values[i] = ec._DatabaseColumn_values(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "comment":
+			out.Values[i] = ec._DatabaseColumn_comment(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var databaseRowsImplementors = []string{"DatabaseRows"}
+
+func (ec *executionContext) _DatabaseRows(ctx context.Context, sel ast.SelectionSet, obj *model.DatabaseRows) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, databaseRowsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DatabaseRows")
+		case "database":
+			out.Values[i] = ec._DatabaseRows_database(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "columns":
+			out.Values[i] = ec._DatabaseRows_columns(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "types":
+			out.Values[i] = ec._DatabaseRows_types(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rows":
+			out.Values[i] = ec._DatabaseRows_rows(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "truncated":
+			out.Values[i] = ec._DatabaseRows_truncated(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "leftOut":
+			out.Values[i] = ec._DatabaseRows_leftOut(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "leftOutAtLeast":
+			out.Values[i] = ec._DatabaseRows_leftOutAtLeast(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "notice":
+			out.Values[i] = ec._DatabaseRows_notice(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "tookMs":
+			out.Values[i] = ec._DatabaseRows_tookMs(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var databaseSampleImplementors = []string{"DatabaseSample"}
+
+func (ec *executionContext) _DatabaseSample(ctx context.Context, sel ast.SelectionSet, obj *model.DatabaseSample) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, databaseSampleImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DatabaseSample")
+		case "columns":
+			out.Values[i] = ec._DatabaseSample_columns(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rows":
+			out.Values[i] = ec._DatabaseSample_rows(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "notice":
+			out.Values[i] = ec._DatabaseSample_notice(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var databaseTableImplementors = []string{"DatabaseTable"}
+
+func (ec *executionContext) _DatabaseTable(ctx context.Context, sel ast.SelectionSet, obj *model.DatabaseTable) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, databaseTableImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DatabaseTable")
+		case "database":
+			out.Values[i] = ec._DatabaseTable_database(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "databaseId":
+			out.Values[i] = ec._DatabaseTable_databaseId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "dialect":
+			out.Values[i] = ec._DatabaseTable_dialect(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "table":
+			out.Values[i] = ec._DatabaseTable_table(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "kind":
+			out.Values[i] = ec._DatabaseTable_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "comment":
+			out.Values[i] = ec._DatabaseTable_comment(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "estimatedRows":
+			out.Values[i] = ec._DatabaseTable_estimatedRows(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "columns":
+			out.Values[i] = ec._DatabaseTable_columns(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "moreColumns":
+			out.Values[i] = ec._DatabaseTable_moreColumns(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "matchedColumns":
+			out.Values[i] = ec._DatabaseTable_matchedColumns(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "primaryKey":
+			out.Values[i] = ec._DatabaseTable_primaryKey(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "joins":
+			out.Values[i] = ec._DatabaseTable_joins(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "sampleRows":
+			out.Values[i] = ec._DatabaseTable_sampleRows(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -83136,6 +84861,50 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_sourceFiles(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "databaseSchema":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_databaseSchema(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "queryDatabase":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_queryDatabase(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -89621,6 +91390,120 @@ func (ec *executionContext) marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCurso
 	return v
 }
 
+func (ec *executionContext) marshalNDatabaseColumn2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDatabaseColumnᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.DatabaseColumn) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDatabaseColumn2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDatabaseColumn(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNDatabaseColumn2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDatabaseColumn(ctx context.Context, sel ast.SelectionSet, v *model.DatabaseColumn) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DatabaseColumn(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNDatabaseRows2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDatabaseRows(ctx context.Context, sel ast.SelectionSet, v *model.DatabaseRows) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DatabaseRows(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNDatabaseTable2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDatabaseTableᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.DatabaseTable) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDatabaseTable2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDatabaseTable(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNDatabaseTable2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDatabaseTable(ctx context.Context, sel ast.SelectionSet, v *model.DatabaseTable) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DatabaseTable(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNDatabaseValue2ᚕinterface(ctx context.Context, v any) ([]any, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]any, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalODatabaseValue2interface(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNDatabaseValue2ᚕinterface(ctx context.Context, sel ast.SelectionSet, v []any) graphql.Marshaler {
+	ret := make(graphql.Array, len(v))
+	for i := range v {
+		ret[i] = ec.marshalODatabaseValue2interface(ctx, sel, v[i])
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNDatabaseValue2ᚕᚕinterfaceᚄ(ctx context.Context, v any) ([][]any, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([][]any, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNDatabaseValue2ᚕinterface(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNDatabaseValue2ᚕᚕinterfaceᚄ(ctx context.Context, sel ast.SelectionSet, v [][]any) graphql.Marshaler {
+	ret := make(graphql.Array, len(v))
+	for i := range v {
+		ret[i] = ec.marshalNDatabaseValue2ᚕinterface(ctx, sel, v[i])
+	}
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) unmarshalNDecideApprovalInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDecideApprovalInput(ctx context.Context, v any) (model.DecideApprovalInput, error) {
 	res, err := ec.unmarshalInputDecideApprovalInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -93027,6 +94910,31 @@ func (ec *executionContext) marshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCu
 		return graphql.Null
 	}
 	return v
+}
+
+func (ec *executionContext) marshalODatabaseSample2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDatabaseSample(ctx context.Context, sel ast.SelectionSet, v *model.DatabaseSample) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DatabaseSample(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalODatabaseValue2interface(ctx context.Context, v any) (any, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := graphql.UnmarshalAny(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalODatabaseValue2interface(ctx context.Context, sel ast.SelectionSet, v any) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := graphql.MarshalAny(v)
+	return res
 }
 
 func (ec *executionContext) marshalODeletionGuard2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDeletionGuard(ctx context.Context, sel ast.SelectionSet, v *model.DeletionGuard) graphql.Marshaler {

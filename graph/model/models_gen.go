@@ -464,6 +464,8 @@ type CreateAPIKeyInput struct {
 	// What the chat model is told about the site, at most 8000 characters.
 	WidgetContext    *string `json:"widgetContext,omitempty"`
 	RequireSignature *bool   `json:"requireSignature,omitempty"`
+	// Whether programs at /mcp may query the databases that connectors attach in the key's collections, by the secret key.
+	DatabaseTools *bool `json:"databaseTools,omitempty"`
 	// Requests a minute, at most 1000000; 0 for no limit, the server's default when omitted.
 	RateLimitPerMinute *int       `json:"rateLimitPerMinute,omitempty"`
 	ExpiresAt          *time.Time `json:"expiresAt,omitempty"`
@@ -614,6 +616,69 @@ type CreatedPasswordReset struct {
 	// The page of the dashboard to send to the person.
 	URL       string    `json:"url"`
 	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+type DatabaseColumn struct {
+	Name     string `json:"name"`
+	Type     string `json:"type"`
+	Nullable bool   `json:"nullable"`
+	Default  string `json:"default"`
+	// The values of an enumeration.
+	Values  []string `json:"values"`
+	Comment string   `json:"comment"`
+}
+
+// The rows of a statement.
+type DatabaseRows struct {
+	// The name of the connector.
+	Database string   `json:"database"`
+	Columns  []string `json:"columns"`
+	// The database's names of the columns' types.
+	Types []string `json:"types"`
+	Rows  [][]any  `json:"rows"`
+	// rows or bytes: the limit that cut the rows; null if they are complete.
+	Truncated *string `json:"truncated,omitempty"`
+	// How many rows are missing.
+	LeftOut int `json:"leftOut"`
+	// Whether more rows than leftOut may be missing.
+	LeftOutAtLeast bool `json:"leftOutAtLeast"`
+	// What is missing and how to get it; empty if nothing is.
+	Notice string  `json:"notice"`
+	TookMs float64 `json:"tookMs"`
+}
+
+type DatabaseSample struct {
+	Columns []string `json:"columns"`
+	Rows    [][]any  `json:"rows"`
+	// What is missing; empty if nothing is.
+	Notice string `json:"notice"`
+}
+
+// A table or view of an attached database.
+type DatabaseTable struct {
+	// The name of the connector.
+	Database string `json:"database"`
+	// The id of the connector.
+	DatabaseID uuid.UUID `json:"databaseId"`
+	// The dialect of SQL.
+	Dialect string `json:"dialect"`
+	// The name as a statement writes it, with its schema.
+	Table string `json:"table"`
+	// table or view
+	Kind    string `json:"kind"`
+	Comment string `json:"comment"`
+	// Null if unknown.
+	EstimatedRows *int64            `json:"estimatedRows,omitempty"`
+	Columns       []*DatabaseColumn `json:"columns"`
+	// How many more columns it has.
+	MoreColumns int `json:"moreColumns"`
+	// The names of the columns that match the query.
+	MatchedColumns []string `json:"matchedColumns"`
+	PrimaryKey     []string `json:"primaryKey"`
+	// Conditions of joins by foreign keys, from and to the table.
+	Joins []string `json:"joins"`
+	// A few rows, if its connector shows them and one table was asked for.
+	SampleRows *DatabaseSample `json:"sampleRows,omitempty"`
 }
 
 type DecideApprovalInput struct {
@@ -1638,6 +1703,7 @@ type UpdateAPIKeyInput struct {
 	// Null removes it.
 	WidgetContext    graphql.Omittable[*string] `json:"widgetContext,omitempty"`
 	RequireSignature *bool                      `json:"requireSignature,omitempty"`
+	DatabaseTools    *bool                      `json:"databaseTools,omitempty"`
 	// Null for the server's default.
 	RateLimitPerMinute graphql.Omittable[*int] `json:"rateLimitPerMinute,omitempty"`
 	// Null for never.

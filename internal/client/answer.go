@@ -160,6 +160,7 @@ type Key struct {
 	WidgetModelID      *string     `json:"widgetModelId"`
 	WidgetContext      *string     `json:"widgetContext"`
 	RequireSignature   bool        `json:"requireSignature"`
+	DatabaseTools      bool        `json:"databaseTools"`
 	RatePerMinute      *int        `json:"rateLimitPerMinute"`
 	ExpiresAt          *time.Time  `json:"expiresAt"`
 	RevokedAt          *time.Time  `json:"revokedAt"`

@@ -124,6 +124,9 @@ type Config struct {
 	RefuseReplays bool `env:"REFUSE_REPLAYS" envDefault:"true"`
 	// MCPRunAgents offers people who are connected by /mcp the tool run_agent.
 	MCPRunAgents bool `env:"MCP_RUN_AGENTS" envDefault:"false"`
+	// MCPDatabaseTools lets people who are connected by /mcp query attached
+	// databases.
+	MCPDatabaseTools bool `env:"MCP_DATABASE_TOOLS" envDefault:"false"`
 	// SMTPURL is the server that sends mails, smtp:// or smtps://; empty sends none. SMTPFrom is their sender.
 	SMTPURL  Secret `env:"SMTP_URL"`
 	SMTPFrom string `env:"SMTP_FROM"`

@@ -73,12 +73,13 @@ type Viewer struct {
 	Collections       []uuid.UUID // the collections in scope without AllCollections
 	DefaultCollection uuid.UUID   // zero for none
 
-	Secret      bool   // a secret key, not a publishable one
-	Email       string // of a signed-in person; the login of an actor at the command line
-	Verified    bool   // the signed-in person is known to own Email
-	EndUser     string // email address of the end user that a request with a secret key names
-	ChatModel   string // widget_model_id of the key
-	ChatContext string // widget_context of the key
+	Secret        bool   // a secret key, not a publishable one
+	DatabaseTools bool   // a secret key that may query attached databases
+	Email         string // of a signed-in person; the login of an actor at the command line
+	Verified      bool   // the signed-in person is known to own Email
+	EndUser       string // email address of the end user that a request with a secret key names
+	ChatModel     string // widget_model_id of the key
+	ChatContext   string // widget_context of the key
 }
 
 type contextKey struct{}

@@ -61,6 +61,10 @@ func (s *session) server(ctx context.Context) (*protocol.Server, error) {
 	add(s, server, askTool(), s.ask)
 	add(s, server, collectionsTool(), s.listCollections)
 	add(s, server, sourcesTool(), s.listSources)
+	if s.offersDatabases(v) {
+		add(s, server, schemaTool(), s.databaseSchema)
+		add(s, server, queryDatabaseTool(), s.queryDatabase)
+	}
 	if s.transport.opt.RunAgents && v.Kind == viewer.KindSession {
 		add(s, server, agentsTool(), s.listAgents)
 		add(s, server, runAgentTool(), s.runAgent)

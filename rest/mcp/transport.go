@@ -61,7 +61,9 @@ type Options struct {
 	Metadata string
 	// RunAgents offers people the tool run_agent.
 	RunAgents bool
-	Log       *slog.Logger // nil: discarded
+	// DatabaseTools offers people the database tools. Keys have a flag of their own.
+	DatabaseTools bool
+	Log           *slog.Logger // nil: discarded
 }
 
 // Transport serves the Model Context Protocol on a GraphQL server. It must be added

@@ -102,6 +102,10 @@ func (r *runtime) showKey(k client.Key) {
 	if k.RequireSignature {
 		signed = "required"
 	}
+	databases := "no"
+	if k.DatabaseTools {
+		databases = "queried at /mcp"
+	}
 	leaked := "-"
 	if k.LeakedAt != nil {
 		leaked = moment(k.LeakedAt) + " on " + strconv.Quote(text(k.LeakedOrigin)) + "; rotate the keys"
@@ -109,6 +113,7 @@ func (r *runtime) showKey(k client.Key) {
 	r.console.Pairs([][2]string{
 		{"id", k.ID.String()}, {"name", k.Name}, {"state", keyState(k)}, {"keys", keyHints(k)}, {"collections", reach}, {"default collection", preset},
 		{"hosts", strings.Join(k.AllowedHosts, " ")}, {"referers", strings.Join(k.AllowedReferers, " ")}, {"signature", signed}, {"rate limit", rate},
+		{"databases", databases},
 		{"chat model", text(k.WidgetModelID)}, {"chat context", text(k.WidgetContext)},
 		{"created", moment(&k.CreatedAt)}, {"expires", moment(k.ExpiresAt)}, {"revoked", moment(k.RevokedAt)}, {"last used", moment(k.LastUsedAt)},
 		{"rotated", moment(k.RotatedAt)}, {"old keys end", moment(k.PreviousExpiresAt)}, {"seen in a browser", leaked},
@@ -123,6 +128,7 @@ type keysCreate struct {
 	AllCollections   bool          `help:"Let the keys reach every collection."`
 	Default          string        `help:"Collection that is searched when a request names none (id or name)."`
 	RequireSignature bool          `help:"Refuse requests of the secret key that are not signed."`
+	DatabaseTools    bool          `help:"Let programs that connect to /mcp by the secret key query the attached databases of its collections."`
 	RatePerMinute    int           `default:"-1" help:"Requests a minute; 0 for no limit; the server's setting when left out."`
 	Expires          time.Duration `help:"Time until the keys end, for example 2160h."`
 	Model            string        `help:"Chat model for this key."`
@@ -135,7 +141,7 @@ func (c keysCreate) Run(r *runtime) error {
 		if c.AllCollections == (len(c.Collection) > 0) {
 			return errors.New("give --collection, or --all-collections")
 		}
-		input := client.Variables{"name": c.Name, "allowedHosts": c.Host, "allowAllCollections": c.AllCollections, "requireSignature": c.RequireSignature}
+		input := client.Variables{"name": c.Name, "allowedHosts": c.Host, "allowAllCollections": c.AllCollections, "requireSignature": c.RequireSignature, "databaseTools": c.DatabaseTools}
 		reach, err := collectionIDs(r, api, c.Collection)
 		if err != nil {
 			return err
@@ -203,6 +209,7 @@ type keysUpdate struct {
 	AllCollections   bool      `help:"Let the keys reach every collection."`
 	Default          *string   `help:"Collection that is searched when a request names none (id or name); \"\" for none."`
 	RequireSignature *bool     `negatable:"" help:"Refuse requests of the secret key that are not signed, or (--no-require-signature) do not."`
+	DatabaseTools    *bool     `negatable:"" help:"Let programs that connect to /mcp by the secret key query the attached databases of its collections, or (--no-database-tools) do not."`
 	RatePerMinute    string    `placeholder:"N|default" help:"Requests a minute; 0 for no limit; default for the server's setting."`
 	Expires          string    `placeholder:"TIME|never" help:"Time until the keys end, for example 2160h; never for no end."`
 	Model            *string   `help:"Chat model for this key; \"\" for the default one."`
@@ -262,6 +269,9 @@ func (c keysUpdate) input(ctx context.Context, api *client.Client) (client.Varia
 	}
 	if c.RequireSignature != nil {
 		input["requireSignature"] = *c.RequireSignature
+	}
+	if c.DatabaseTools != nil {
+		input["databaseTools"] = *c.DatabaseTools
 	}
 	if c.Model != nil {
 		input["widgetModelId"] = *c.Model

@@ -13,7 +13,7 @@ type keyAnswer struct {
 	AllowedHosts, AllowedReferers             []string
 	DefaultCollection                         *string
 	WidgetContext, WidgetModelID              *string
-	RequireSignature                          bool
+	RequireSignature, DatabaseTools           bool
 	RateLimitPerMinute                        *int
 	ExpiresAt, PreviousExpiresAt, RotatedAt   *time.Time
 	PublishableHint, SecretHint, LeakedOrigin *string
@@ -30,21 +30,21 @@ func TestKeysAreShownChangedAndRotated(t *testing.T) {
 	s.ok("collections", "create", "Docs")
 	s.ok("collections", "create", "Guides")
 	var made created
-	s.read(&made, "keys", "create", "--name", "Site", "--host", "example.com", "--referer", "https://example.com/docs", "--collection", "Docs")
+	s.read(&made, "keys", "create", "--name", "Site", "--host", "example.com", "--referer", "https://example.com/docs", "--collection", "Docs", "--database-tools")
 	id := made.APIKey.ID
-	if out := s.ok("keys", "show", id); !strings.Contains(out, "example.com") || !strings.Contains(out, "valid") || strings.Contains(out, made.SecretKey) {
+	if out := s.ok("keys", "show", id); !made.APIKey.DatabaseTools || !strings.Contains(out, "queried at /mcp") || !strings.Contains(out, "example.com") || !strings.Contains(out, "valid") || strings.Contains(out, made.SecretKey) {
 		t.Errorf("%s", out)
 	}
 	var k keyAnswer
 	s.read(&k, "keys", "update", id, "--name", "Page", "--host", "a.example", "--host", "b.example", "--collection", "Docs", "--collection", "Guides",
 		"--default", "Guides", "--require-signature", "--rate-per-minute", "7", "--expires", "24h", "--context", "We sell boots.")
-	if k.Name != "Page" || len(k.AllowedHosts) != 2 || len(k.AllowedCollections) != 2 || k.DefaultCollection == nil || !k.RequireSignature ||
+	if k.Name != "Page" || len(k.AllowedHosts) != 2 || len(k.AllowedCollections) != 2 || k.DefaultCollection == nil || !k.RequireSignature || !k.DatabaseTools ||
 		k.RateLimitPerMinute == nil || *k.RateLimitPerMinute != 7 || k.ExpiresAt == nil || *k.WidgetContext != "We sell boots." || len(k.AllowedReferers) != 1 {
 		t.Errorf("%+v", k)
 	}
 	k = keyAnswer{}
-	s.read(&k, "keys", "update", id, "--default", "", "--no-require-signature", "--rate-per-minute", "default", "--expires", "never", "--context", "", "--all-collections", "--referer", " ")
-	if k.Name != "Page" || k.DefaultCollection != nil || k.RequireSignature || k.RateLimitPerMinute != nil || k.ExpiresAt != nil || k.WidgetContext != nil ||
+	s.read(&k, "keys", "update", id, "--default", "", "--no-require-signature", "--no-database-tools", "--rate-per-minute", "default", "--expires", "never", "--context", "", "--all-collections", "--referer", " ")
+	if k.Name != "Page" || k.DefaultCollection != nil || k.RequireSignature || k.DatabaseTools || k.RateLimitPerMinute != nil || k.ExpiresAt != nil || k.WidgetContext != nil ||
 		!k.AllowAllCollections || len(k.AllowedReferers) != 0 || len(k.AllowedHosts) != 2 {
 		t.Errorf("%+v", k)
 	}

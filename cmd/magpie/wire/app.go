@@ -188,7 +188,8 @@ func (a *App) open(ctx context.Context) error {
 	a.Chat = chat.New(a.DB.Ent, a.Search, models, chat.Options{Log: a.Log, Analyzer: analyzer, Now: a.now})
 	a.closers = append(a.closers, func() error { a.Chat.Close(); return nil })
 	summaries := summary.New(models, analyzer, a.Log)
-	kit := &tools.Kit{Ent: a.DB.Ent, Search: a.Search, Texts: a.Index, Summaries: summaries, Databases: a.databases(analyzer), Now: a.now}
+	databases := a.databases(analyzer)
+	kit := &tools.Kit{Ent: a.DB.Ent, Search: a.Search, Texts: a.Index, Summaries: summaries, Databases: databases, Now: a.now}
 	a.openGrants()
 	if a.Integrations, err = a.integrations(guard); err != nil {
 		return err
@@ -249,7 +250,7 @@ func (a *App) open(ctx context.Context) error {
 		Collections: collection.New(collection.Options{Ent: a.DB.Ent, Models: a.Models, Index: a.Index, Connectors: sources, Now: a.now}),
 		Documents:   document.New(document.Options{Ent: a.DB.Ent, Index: a.Index, Summaries: summaries, Principals: a.Principals}),
 		WhyNot:      whynot.New(whynot.Options{Ent: a.DB.Ent, Search: a.Search, Principals: a.Principals}),
-		Connectors:  sources, Kinds: a.Kinds, Grants: a.Grants, Inbox: a.Inbox, Events: a.Events, Automations: a.Automations, Integrations: a.Integrations, Jobs: a.Jobs, Index: a.Index, Search: a.Search,
+		Connectors:  sources, Kinds: a.Kinds, Databases: databases, Grants: a.Grants, Inbox: a.Inbox, Events: a.Events, Automations: a.Automations, Integrations: a.Integrations, Jobs: a.Jobs, Index: a.Index, Search: a.Search,
 		Chat: a.Chat, Answers: answers,
 		Conversations: conversation.New(conversation.Options{Ent: a.DB.Ent, Analytics: a.analytics, Log: a.Log}),
 		Agents:        agents, Templates: template.NewStore(a.DB.Ent, agents), Memories: memories, Approvals: a.Approvals, Runs: a.Runs,
@@ -389,7 +390,7 @@ func (a *App) REST() rest.Options {
 func (a *App) MCP(keys mcp.Keys, metadata, version string) mcp.Options {
 	return mcp.Options{
 		Schema: a.schema.Schema(), Keys: keys, Applications: a.Applications, URL: a.Config.PublicURL(), Metadata: metadata, Version: version,
-		RunAgents: a.Config.MCPRunAgents, Log: a.Log,
+		RunAgents: a.Config.MCPRunAgents, DatabaseTools: a.Config.MCPDatabaseTools, Log: a.Log,
 	}
 }
 

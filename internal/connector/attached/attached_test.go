@@ -271,6 +271,22 @@ func TestDatabasesAreReachedByTheirCollections(t *testing.T) {
 			t.Errorf("%s: %v names what is out of reach", name, err)
 		}
 	}
+	// A key needs the flag, and reaches what it names.
+	key := viewer.Viewer{Workspace: shown.WorkspaceID, Subject: uuid.New(), Kind: viewer.KindKey, Secret: true, Collections: []uuid.UUID{open}}
+	reach, err := key.Scope()
+	h.must(err)
+	if err := ask(viewer.With(t.Context(), key), reach, "Shop"); err == nil {
+		t.Error("a key without the flag queries a database")
+	}
+	key.DatabaseTools = true
+	for name, code := range map[string]apierr.Code{"Shop": "", "Payroll": apierr.CodeNotFound} {
+		if err := ask(viewer.With(t.Context(), key), reach, name); code == "" && err != nil || code != "" && apierr.From(err).Code != code {
+			t.Errorf("a key at %s: %v", name, err)
+		}
+	}
+	if err := ask(viewer.With(t.Context(), key), foreign, "Shop"); apierr.From(err).Code != apierr.CodeNotFound {
+		t.Errorf("a key with another's scope: %v", err)
+	}
 	if _, err := h.databases.List(t.Context(), all); err == nil {
 		t.Error("nobody lists databases")
 	}

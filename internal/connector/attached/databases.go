@@ -42,8 +42,9 @@ type Options struct {
 }
 
 // Databases are the databases attached to a workspace. Methods act for the viewer
-// in the context and within a scope: a viewer who can read a connector's collection
-// can query its database. It is safe for concurrent use.
+// in the context and within a scope: a person who can read a connector's collection
+// can query its database, and so can a key with [viewer.Viewer.DatabaseTools]. It is
+// safe for concurrent use.
 type Databases struct {
 	o Options
 
@@ -86,6 +87,10 @@ func (d *Databases) List(ctx context.Context, scope viewer.Scope) ([]Database, e
 	if err != nil {
 		return nil, fmt.Errorf("list databases: %w", err)
 	}
+	if v, ok := viewer.From(ctx); ok && v.Kind == viewer.KindKey && v.DatabaseTools {
+		// The policy lets no key read connectors. The scope of this one still holds.
+		ctx = viewer.With(ctx, viewer.System(v.Workspace))
+	}
 	var kinds []string
 	for _, kind := range d.o.Kinds.Kinds() {
 		if kind.AttachesDatabase() {
@@ -117,7 +122,7 @@ func (d *Databases) List(ctx context.Context, scope viewer.Scope) ([]Database, e
 
 // errNoDatabase returns the error for a scope without a database.
 func errNoDatabase() error {
-	return apierr.New(apierr.CodeNotFound, "No database is attached for this agent, so there is nothing to query. Say so.")
+	return apierr.New(apierr.CodeNotFound, "No database is attached in reach of this caller, so there is nothing to query. Say so.")
 }
 
 // find returns the database with a name or id. An empty name finds the only one.
@@ -145,7 +150,7 @@ func (d *Databases) find(ctx context.Context, scope viewer.Scope, name string) (
 	}
 	switch len(matches) {
 	case 0:
-		return Database{}, apierr.New(apierr.CodeNotFound, "There is no such database for this agent. There are: "+nameList(all))
+		return Database{}, apierr.New(apierr.CodeNotFound, "There is no such database in reach of this caller. There are: "+nameList(all))
 	case 1:
 		return matches[0], nil
 	default:

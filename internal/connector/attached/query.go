@@ -30,6 +30,9 @@ type Statement struct {
 	Database string // name or id; "" for the only one
 	SQL      string
 	Limits   connectors.QueryLimits
+	// Admit is called once before the statement runs. Its error ends the query
+	// without an entry in the audit log. Nil admits every statement.
+	Admit func(ctx context.Context) error
 	// Agent and Run are the agent and run that issue the statement; zero for none.
 	Agent, Run uuid.UUID
 }
@@ -54,6 +57,11 @@ func (d *Databases) Query(ctx context.Context, scope viewer.Scope, q Statement) 
 		return nil, err
 	}
 	defer release()
+	if q.Admit != nil {
+		if err := q.Admit(ctx); err != nil {
+			return nil, err
+		}
+	}
 	start := d.o.Now()
 	database, kind, credentials, err := d.open(ctx, db.row)
 	var rows *connectors.Rows

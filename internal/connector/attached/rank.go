@@ -337,7 +337,7 @@ func (d *Databases) Table(ctx context.Context, scope viewer.Scope, database, nam
 
 // errNoTable returns an error that suggests tables with similar names.
 func (d *Databases) errNoTable(ctx context.Context, entries []*entry, name string) error {
-	message := "There is no such table for this agent."
+	message := "There is no such table in reach of this caller."
 	if len(entries) == 0 {
 		return apierr.New(apierr.CodeNotFound, message+" No schema was read yet; a schema sync has to run first.")
 	}

@@ -208,7 +208,8 @@ func (k *Keys) load(ctx context.Context, d cacheKey) (*cachedKey, bool, error) {
 func keyOf(row *ent.APIKey, publishable bool) Key {
 	v := viewer.Viewer{
 		Workspace: row.WorkspaceID, Subject: row.ID, Kind: viewer.KindKey, Surface: viewer.SurfacePublic,
-		AllCollections: row.AllowAllCollections, Collections: row.AllowedCollections, Secret: !publishable,
+		AllCollections: row.AllowAllCollections, Collections: row.AllowedCollections,
+		Secret: !publishable, DatabaseTools: row.DatabaseTools && !publishable,
 	}
 	if row.DefaultCollection != nil {
 		v.DefaultCollection = *row.DefaultCollection

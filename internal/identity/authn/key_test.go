@@ -236,7 +236,7 @@ func TestARotationOverlaps(t *testing.T) {
 	h := newFixture(t)
 	ctx, c := h.workspace(t, "ada@example.com")
 	in := newKey(c)
-	in.Default, in.RequireSignature = &c.ID, true
+	in.Default, in.RequireSignature, in.DatabaseTools = &c.ID, true, true
 	first := h.create(ctx, t, in)
 	id := first.Row.ID
 	rotate := func(minutes int) *authn.CreatedKey {
@@ -255,7 +255,7 @@ func TestARotationOverlaps(t *testing.T) {
 	}
 	row := h.row(t, id)
 	if row.RotatedAt == nil || !row.RotatedAt.Equal(h.clock.now()) || !row.PreviousExpiresAt.Equal(h.clock.now().Add(time.Hour)) ||
-		*row.DefaultCollection != c.ID || !row.RequireSignature || row.PublishableHint != second.Row.PublishableHint {
+		*row.DefaultCollection != c.ID || !row.RequireSignature || !row.DatabaseTools || row.PublishableHint != second.Row.PublishableHint {
 		t.Errorf("%+v", row)
 	}
 	for _, k := range []*authn.Keys{h.keys, other} {
@@ -265,7 +265,7 @@ func TestARotationOverlaps(t *testing.T) {
 	}
 	for _, secret := range []string{first.Secret, second.Secret} {
 		key, err := h.keys.Authenticate(t.Context(), secret)
-		if err != nil || key.ID != id || !key.Viewer.Secret || !key.RequireSignature {
+		if err != nil || key.ID != id || !key.Viewer.Secret || !key.RequireSignature || !key.Viewer.DatabaseTools {
 			t.Errorf("%+v %v", key, err)
 		}
 	}

@@ -54,7 +54,7 @@ func (k *Keys) Create(ctx context.Context, in KeyDraft) (*CreatedKey, error) {
 		SetNillableDefaultCollection(in.Default).
 		SetAllowedHosts(in.Hosts).SetAllowedReferers(in.Referers).
 		SetNillableWidgetModelID(in.ChatModel).SetNillableWidgetContext(in.ChatContext).
-		SetRequireSignature(in.RequireSignature).
+		SetRequireSignature(in.RequireSignature).SetDatabaseTools(in.DatabaseTools).
 		SetNillableRateLimitPerMinute(in.RatePerMinute).
 		SetNillableExpiresAt(in.ExpiresAt).
 		Save(ctx)
@@ -113,7 +113,8 @@ func (k *Keys) Update(ctx context.Context, id uuid.UUID, c KeyChange) (*ent.APIK
 		}
 		update := client.APIKey.UpdateOne(row).
 			SetName(in.Name).SetAllowAllCollections(in.AllCollections).SetAllowedCollections(in.Collections).
-			SetAllowedHosts(in.Hosts).SetAllowedReferers(in.Referers).SetRequireSignature(in.RequireSignature)
+			SetAllowedHosts(in.Hosts).SetAllowedReferers(in.Referers).
+			SetRequireSignature(in.RequireSignature).SetDatabaseTools(in.DatabaseTools)
 		patch.SetOrClear(in.Default, update.SetDefaultCollection, update.ClearDefaultCollection)
 		patch.SetOrClear(in.ChatModel, update.SetWidgetModelID, update.ClearWidgetModelID)
 		patch.SetOrClear(in.ChatContext, update.SetWidgetContext, update.ClearWidgetContext)

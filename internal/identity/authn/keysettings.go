@@ -34,6 +34,7 @@ type KeyDraft struct {
 	Hosts, Referers        []string
 	ChatModel, ChatContext *string
 	RequireSignature       bool
+	DatabaseTools          bool // of the secret key, at /mcp
 	RatePerMinute          *int
 	ExpiresAt              *time.Time
 }
@@ -47,6 +48,7 @@ type KeyChange struct {
 	Hosts, Referers        patch.Field[[]string]
 	ChatModel, ChatContext patch.Field[*string]
 	RequireSignature       patch.Field[bool]
+	DatabaseTools          patch.Field[bool]
 	RatePerMinute          patch.Field[*int]
 	ExpiresAt              patch.Field[*time.Time]
 }
@@ -56,7 +58,7 @@ func (in KeyDraft) asChange() KeyChange {
 	return KeyChange{
 		Name: patch.Set(in.Name), AllCollections: patch.Set(in.AllCollections), Collections: patch.Set(in.Collections), Default: patch.Set(in.Default),
 		Hosts: patch.Set(in.Hosts), Referers: patch.Set(in.Referers), ChatModel: patch.Set(in.ChatModel), ChatContext: patch.Set(in.ChatContext),
-		RequireSignature: patch.Set(in.RequireSignature), RatePerMinute: patch.Set(in.RatePerMinute), ExpiresAt: patch.Set(in.ExpiresAt),
+		RequireSignature: patch.Set(in.RequireSignature), DatabaseTools: patch.Set(in.DatabaseTools), RatePerMinute: patch.Set(in.RatePerMinute), ExpiresAt: patch.Set(in.ExpiresAt),
 	}
 }
 
@@ -64,7 +66,7 @@ func settingsOf(row *ent.APIKey) KeyDraft {
 	return KeyDraft{
 		Name: row.Name, AllCollections: row.AllowAllCollections, Collections: row.AllowedCollections, Default: row.DefaultCollection,
 		Hosts: row.AllowedHosts, Referers: row.AllowedReferers, ChatModel: row.WidgetModelID, ChatContext: row.WidgetContext,
-		RequireSignature: row.RequireSignature, RatePerMinute: row.RateLimitPerMinute, ExpiresAt: row.ExpiresAt,
+		RequireSignature: row.RequireSignature, DatabaseTools: row.DatabaseTools, RatePerMinute: row.RateLimitPerMinute, ExpiresAt: row.ExpiresAt,
 	}
 }
 
@@ -83,6 +85,7 @@ func (k *Keys) merge(old KeyDraft, c KeyChange) (KeyDraft, error) {
 		func() error { return apply(&in.ChatModel, c.ChatModel, k.checkChatModel) },
 		func() error { return apply(&in.ChatContext, c.ChatContext, checkContext) },
 		func() error { return apply(&in.RequireSignature, c.RequireSignature, nil) },
+		func() error { return apply(&in.DatabaseTools, c.DatabaseTools, nil) },
 		func() error { return apply(&in.RatePerMinute, c.RatePerMinute, checkRate) },
 		func() error { return apply(&in.ExpiresAt, c.ExpiresAt, k.checkExpiry) },
 	} {

@@ -244,7 +244,7 @@ func TestAChangeLeavesTheRestAlone(t *testing.T) {
 	text, seven, end := "text", 7, h.clock.now().Add(time.Hour)
 	in := authn.KeyDraft{
 		Name: "Site", Collections: []uuid.UUID{c.ID, gone.ID}, Default: &c.ID, Hosts: []string{"example.com"}, Referers: []string{"https://example.com/docs"},
-		ChatModel: &text, ChatContext: &text, RequireSignature: true, RatePerMinute: &seven, ExpiresAt: &end,
+		ChatModel: &text, ChatContext: &text, RequireSignature: true, DatabaseTools: true, RatePerMinute: &seven, ExpiresAt: &end,
 	}
 	made := h.create(ctx, t, in)
 	if err := h.db.Ent.Collection.DeleteOne(gone).Exec(ctx); err != nil {

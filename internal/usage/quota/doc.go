@@ -1,4 +1,4 @@
-// Package quota counts the queries of a workspace, which are searches and chat messages,
+// Package quota counts the queries of a workspace, which are searches, chat messages and statements of assistants,
 // by calendar month (UTC), and refuses those over its limit. PostgreSQL has the counts, so
 // that the limit is exact over all nodes. Queries of a workspace without a limit are
 // counted in memory and written once a second.
