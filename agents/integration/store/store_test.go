@@ -432,7 +432,6 @@ func TestNamesAreChecked(t *testing.T) {
 	for field, d := range map[string]store.Draft{
 		"provider: must be one of mcp, board, webhook": {Provider: "fax", Name: "x"},
 		"name: ":                     {Provider: "board", Slug: "b", Name: " "},
-		"slug: board is the slug":    {Provider: "board", Name: "x"},
 		"slug: must have":            {Provider: "board", Name: "x", Slug: "Board"},
 		"config.colour: unknown":     {Provider: "board", Slug: "b", Name: "x", Config: map[string]any{"colour": "red"}},
 		"config.url: ":               {Provider: "webhook", Slug: "b", Name: "x", Config: map[string]any{"url": "ftp://x"}},
@@ -442,6 +441,9 @@ func TestNamesAreChecked(t *testing.T) {
 		if _, err := h.store.Create(adaCtx, d); code(err) != apierr.InvalidRequest || !strings.HasPrefix(err.Error(), field) {
 			t.Errorf("%s: %v", field, err)
 		}
+	}
+	if _, err := h.store.Create(adaCtx, store.Draft{Provider: "board", Name: "x"}); code(err) != apierr.Conflict || !strings.HasPrefix(err.Error(), "slug: board is the slug") {
+		t.Errorf("a slug twice: %v", err)
 	}
 	for names, want := range map[string]int{"board.search": -1, "board.search,board.paint": 1, "x": 0, "webhook.y": 0, "mine.search": 0} {
 		if got := must[int](t)(h.store.UnknownTool(adaCtx, strings.Split(names, ","))); got != want {
