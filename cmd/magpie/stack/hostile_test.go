@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -322,9 +323,14 @@ type costs struct {
 
 func (c *costs) measure(who, what string, send func() (int, string)) (int, string) {
 	c.t.Helper()
-	before := cpu(c.t)
-	status, text := send()
-	took := cpu(c.t) - before
+	status, text, took := 0, "", time.Duration(math.MaxInt64)
+	for range 3 { // what the process does beside counts, too, so the cheapest of three
+		before := cpu(c.t)
+		status, text = send()
+		if took = min(took, cpu(c.t)-before); took <= hostileCPU {
+			break
+		}
+	}
 	if took > hostileCPU {
 		c.t.Errorf("%s, %s: took %v of CPU: %d %.200s", who, what, took, status, text)
 	}
