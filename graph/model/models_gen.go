@@ -1809,7 +1809,7 @@ type UpdateToolIntegrationInput struct {
 	Credentials map[string]any `json:"credentials,omitempty"`
 }
 
-// Queries are searches and chat messages, of keys and of signed-in people.
+// Queries are searches, chat messages and statements of queryDatabase, of keys and of signed-in people.
 type Usage struct {
 	PeriodStart time.Time `json:"periodStart"`
 	// The start of the next month, when counting restarts.
