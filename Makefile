@@ -8,7 +8,7 @@ ARGS ?=
 PKGS ?= $(if $(findstring ./,$(ARGS)),,./...)
 # The packages that make test runs with the race detector too: those with the most goroutines of those that build
 # quickly, without the generated code of ent. Left out are tests of results that take many times longer with it.
-RACE := $(addprefix ./internal/,connector/throttle httpx live/connection live/replay queue ratelimit request/... search/resident store/ttlcache)
+RACE := $(addprefix ./internal/,chat/answer connector/throttle httpx lease live/connection queue ratelimit request/... search/resident store/ttlcache)
 RACE_SKIP := 'EqualBruteForce|CloseToExactSearch'
 # How long each fuzz target runs.
 FUZZTIME ?= 10s

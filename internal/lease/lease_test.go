@@ -10,8 +10,11 @@ import (
 	"github.com/magpie-search/magpie/internal/lease"
 )
 
-// pass lets time go by in the bubble of a test.
-func pass(d time.Duration) { <-time.NewTimer(d).C }
+// pass lets time go by in the bubble of a test, until everything else waits.
+func pass(d time.Duration) {
+	<-time.NewTimer(d).C
+	synctest.Wait()
+}
 
 func TestAClaimIsRenewedUntilItStops(t *testing.T) {
 	t.Parallel()
