@@ -126,7 +126,7 @@ type EngineOptions struct {
 	Principals viewer.Principals // of the sources; nil: runs read only what everybody may
 	// Notify tells the owner that an automation was disabled. Nil tells nobody.
 	Notify func(ctx context.Context, owner *ent.User, a *ent.Automation) error
-	// LostAfter is how long after the last sign of life of a worker another one takes its
+	// LostAfter is the silence after which a worker counts as dead and others take its
 	// runs: 45 s.
 	LostAfter time.Duration
 	// Parallel is the number of runs that one process advances at a time: 4.

@@ -21,7 +21,7 @@ type Access interface {
 	Begin(ctx context.Context, flow []byte, g Grant) (state string, err error)
 }
 
-// Grant is what an [Access] keeps.
+// Grant is a grant in an [Access].
 type Grant struct {
 	Content []byte
 	// Works is false if a person must connect, for the Reason.

@@ -43,7 +43,7 @@ type AuthRequired struct {
 	CallID      string
 	Integration uuid.UUID
 	Name        string // of the integration
-	// URL is where the run's person connects it; empty if that person cannot.
+	// URL is the address at which the run's person connects it; empty if that person cannot.
 	URL string
 }
 

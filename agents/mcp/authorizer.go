@@ -37,7 +37,7 @@ type AuthOptions struct {
 	HTTP *http.Client
 	// Server is the name of the server, for messages; URL is its address.
 	Server, URL string
-	// RedirectURL is where authorization servers send the person back to.
+	// RedirectURL is the address that authorization servers send the person back to.
 	RedirectURL string
 	// MetadataURL is the address of the client's metadata document, which serves as its
 	// id; empty if there is none.
@@ -67,7 +67,7 @@ type beginning struct {
 	asked *NeedsAuthError
 }
 
-// sameBeginning is how long a call for the same reason gets the same address.
+// sameBeginning is the time in which calls for the same reason get the same address.
 const sameBeginning = 30 * time.Second
 
 // NewAuthorizer returns an Authorizer.

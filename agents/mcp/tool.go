@@ -37,7 +37,7 @@ type Tool struct {
 	// Pin is the SHA-256, in hex, of everything that the server says about the tool. A
 	// different Pin means that the tool was changed.
 	Pin string
-	// Silence is how long a call may be without news; zero means Limits.Call.
+	// Silence bounds the silence within a call; zero means Limits.Call.
 	Silence time.Duration
 }
 

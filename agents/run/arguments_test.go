@@ -93,7 +93,7 @@ func TestOtherArgumentsAreCheckedWhenTheyAreEntered(t *testing.T) {
 	}
 }
 
-// What a person decides about is what was checked.
+// A person decides about the arguments that were checked.
 func TestAPreviewIsRenderedOnce(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

@@ -83,8 +83,8 @@ type ApprovalRequired struct {
 type AuthRequired struct {
 	IntegrationID uuid.UUID `json:"integrationId"`
 	Name          string    `json:"name"`
-	// AuthorizationURL is where the run's person connects the integration, within ten
-	// minutes; nil if that person cannot.
+	// AuthorizationURL is the address at which the run's person connects the integration,
+	// within ten minutes; nil if that person cannot.
 	AuthorizationURL *string `json:"authorizationUrl"`
 	CallID           string  `json:"callId"`
 }

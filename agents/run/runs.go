@@ -37,7 +37,7 @@ type Integrations interface {
 	Tools(ctx context.Context, v viewer.Viewer, agent *ent.Agent, run uuid.UUID) ([]loop.Tool, error)
 }
 
-// events is where runs keep their events.
+// events describes the tables of runs and their events.
 var events = journal.Table{
 	Streams: "agent_runs", Open: "status = 'RUNNING'", Events: "agent_run_events", ID: "run_id", Text: TypeContent, Field: "content",
 }

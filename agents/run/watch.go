@@ -16,7 +16,7 @@ import (
 	"github.com/magpie-search/magpie/internal/live/journal"
 )
 
-// finalEventTimeout is how long a follower waits for the final event while r closes.
+// finalEventTimeout bounds the wait of a follower for the final event while r closes.
 const finalEventTimeout = time.Second
 
 // follower is one reader of one run.

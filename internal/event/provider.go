@@ -113,17 +113,17 @@ type Delivery struct {
 	Answer *Answer
 	// Failing is why the platform will send nothing any more; empty for none.
 	Failing string
-	// Notices are what the platform says about subscriptions.
+	// Notices are about subscriptions at the platform.
 	Notices []Notice
 }
 
-// A Notice is what a platform says about a subscription.
+// A Notice is the message of a platform about a subscription.
 type Notice struct {
 	// Subscription is its id at the platform.
 	Subscription string
 	// Lost says that the platform has ended it. Otherwise it asks for a renewal.
 	Lost bool
-	// Failing is what to tell people if Magpie does not keep the subscription.
+	// Failing is the text for people if Magpie does not keep the subscription.
 	Failing string
 }
 

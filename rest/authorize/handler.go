@@ -38,8 +38,8 @@ const maxBody = 64 << 10
 // Options configure a Handler. Server is required.
 type Options struct {
 	Server *application.Server
-	// RedirectURL is where the authorization servers of other services send people back
-	// to that connect Magpie to them. Empty serves no metadata of Magpie as a client.
+	// RedirectURL is the address that authorization servers of other services send people
+	// back to who connect Magpie to them. Empty serves no metadata of Magpie as a client.
 	RedirectURL string
 	// TrustedProxies are the addresses whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix

@@ -117,7 +117,7 @@ func callbackOf(q url.Values) oauth.Callback {
 }
 
 // connect connects the account of a person by a browser.
-func (s *site) connect(t *testing.T, ctx context.Context, row *ent.ToolIntegration, person string) { //nolint:revive // the test comes first
+func (s *site) connect(ctx context.Context, t *testing.T, row *ent.ToolIntegration, person string) {
 	t.Helper()
 	begun := must[oauth.Authorization](t)(s.store.Authorize(ctx, row.ID, ""))
 	r := s.back(t, begun.URL, person)
@@ -152,7 +152,7 @@ func TestAPersonConnectsATheirAccountAtAToolServer(t *testing.T) {
 	ada, adaCtx := s.person(t, uuid.Nil, "ada", membership.RoleOwner)
 	bob, bobCtx := s.person(t, ada.Workspace, "bob", membership.RoleViewer)
 	row := s.integrate(adaCtx, t, store.Draft{})
-	s.connect(t, adaCtx, row, "ada")
+	s.connect(adaCtx, t, row, "ada")
 	if who, err := s.whoami(t, ada); err != nil || who != "ada" {
 		t.Errorf("ada: %q, %v", who, err)
 	}
@@ -162,7 +162,7 @@ func TestAPersonConnectsATheirAccountAtAToolServer(t *testing.T) {
 	if state := s.state(bobCtx, t, row); state != store.NeedsAuth {
 		t.Errorf("bob's state is %s", state)
 	}
-	s.connect(t, bobCtx, row, "bob")
+	s.connect(bobCtx, t, row, "bob")
 	for _, v := range []viewer.Viewer{ada, bob} {
 		name, _, _ := strings.Cut(v.Email, "@")
 		if who, err := s.whoami(t, v); err != nil || who != name {
@@ -290,7 +290,7 @@ func TestAnAddressThatChangesMeanwhileGetsNoAccount(t *testing.T) {
 	}
 	// A token does not follow to another address.
 	must[*ent.ToolIntegration](t)(s.store.Update(adaCtx, row.ID, store.Change{Config: map[string]any{"url": s.at.URL}}))
-	s.connect(t, adaCtx, row, "ada")
+	s.connect(adaCtx, t, row, "ada")
 	must[*ent.ToolIntegration](t)(s.store.Update(adaCtx, row.ID, store.Change{Config: map[string]any{"url": elsewhere.URL}}))
 	if _, err := s.whoami(t, ada); !strings.HasPrefix(asked(t, err).URL, elsewhere.Issuer) {
 		t.Errorf("got %v", err)
@@ -305,7 +305,7 @@ func TestTwoProcessesRenewATokenOnce(t *testing.T) {
 	s := newSite(t)
 	ada, adaCtx := s.person(t, uuid.Nil, "ada", membership.RoleOwner)
 	row := s.integrate(adaCtx, t, store.Draft{})
-	s.connect(t, adaCtx, row, "ada")
+	s.connect(adaCtx, t, row, "ada")
 	for round := range 2 {
 		s.forward(2 * time.Hour)
 		s.at.Expire()
@@ -335,7 +335,7 @@ func TestAProcessThatDiedDuringARenewalIsReplaced(t *testing.T) {
 	s := newSite(t)
 	ada, adaCtx := s.person(t, uuid.Nil, "ada", membership.RoleOwner)
 	row := s.integrate(adaCtx, t, store.Draft{})
-	s.connect(t, adaCtx, row, "ada")
+	s.connect(adaCtx, t, row, "ada")
 	s.forward(2 * time.Hour)
 	s.at.Expire()
 	must[int](t)(s.db.Ent.OAuthGrant.Update().SetLeaseID(uuid.New()).SetLeaseUntil(s.now().Add(-time.Second)).Save(adaCtx))
@@ -349,7 +349,7 @@ func TestADeadGrantAsksThePersonAgain(t *testing.T) {
 	s := newSite(t)
 	ada, adaCtx := s.person(t, uuid.Nil, "ada", membership.RoleOwner)
 	row := s.integrate(adaCtx, t, store.Draft{})
-	s.connect(t, adaCtx, row, "ada")
+	s.connect(adaCtx, t, row, "ada")
 	s.forward(2 * time.Hour)
 	s.at.Expire()
 	s.at.BreakTokens.Store(true)
@@ -386,7 +386,7 @@ func TestMorePermissionsDoNotDisconnectAnAccount(t *testing.T) {
 	s := newSite(t)
 	ada, adaCtx := s.person(t, uuid.Nil, "ada", membership.RoleOwner)
 	row := s.integrate(adaCtx, t, store.Draft{})
-	s.connect(t, adaCtx, row, "ada")
+	s.connect(adaCtx, t, row, "ada")
 	wanted := "write"
 	s.at.Scope.Store(&wanted)
 	_, err := s.whoami(t, ada)
@@ -425,7 +425,7 @@ func TestASharedAccountIsConnectedByAdministrators(t *testing.T) {
 		t.Errorf("who is no administrator any more: %+v, %v", out, err)
 	}
 	must[int](t)(s.db.Ent.Membership.Update().Where(membership.UserID(ada.Subject)).SetRole(membership.RoleAdmin).Save(viewer.With(t.Context(), viewer.System(uuid.Nil))))
-	s.connect(t, adaCtx, row, "team")
+	s.connect(adaCtx, t, row, "team")
 	key := viewer.Viewer{Workspace: ada.Workspace, Subject: uuid.New(), Kind: viewer.KindKey, AllCollections: true}
 	for _, v := range []viewer.Viewer{ada, bob, key} {
 		if who, err := s.whoami(t, v); err != nil || who != "team" {
@@ -448,7 +448,7 @@ func TestClientsAreDocumentsOrRegisteredByHand(t *testing.T) {
 	if id := clientOf(); id != ourClient || s.at.Registrations.Load() != 0 {
 		t.Errorf("the client is %s", id)
 	}
-	s.connect(t, adaCtx, row, "ada")
+	s.connect(adaCtx, t, row, "ada")
 	if who, err := s.whoami(t, ada); err != nil || who != "ada" {
 		t.Errorf("got %q, %v", who, err)
 	}
@@ -471,7 +471,7 @@ func TestClientsAreDocumentsOrRegisteredByHand(t *testing.T) {
 	must[*ent.ToolIntegration](t)(s.store.Update(adaCtx, row.ID, store.Change{
 		Config: map[string]any{"authorizationServer": s.at.Issuer}, Credentials: map[string]any{"clientSecret": "cl13nt-s3cret"},
 	}))
-	s.connect(t, adaCtx, row, "ada")
+	s.connect(adaCtx, t, row, "ada")
 	s.forward(2 * time.Hour)
 	s.at.Expire()
 	if who, err := s.whoami(t, ada); err != nil || who != "ada" || s.at.Refreshes.Load() != 1 {

@@ -37,8 +37,8 @@ func TestToolsAreReadAgainEveryDay(t *testing.T) {
 	eve, eveCtx := s.person(t, uuid.Nil, "eve", membership.RoleOwner)
 	row := s.integrate(adaCtx, t, store.Draft{})
 	mine := s.integrate(eveCtx, t, store.Draft{Personal: true})
-	s.connect(t, adaCtx, row, "ada")
-	s.connect(t, eveCtx, mine, "eve")
+	s.connect(adaCtx, t, row, "ada")
+	s.connect(eveCtx, t, mine, "eve")
 	system := viewer.With(t.Context(), viewer.System(uuid.Nil))
 	s.at.Tools.AddTool(&sdk.Tool{Name: "look", Description: "Looks.", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{}, nil
@@ -98,7 +98,7 @@ func TestALookAtToolsThatFailsIsNotedAndRepeated(t *testing.T) {
 	ada, adaCtx := s.person(t, uuid.Nil, "ada", membership.RoleOwner)
 	bob, bobCtx := s.person(t, ada.Workspace, "bob", membership.RoleEditor)
 	row := s.integrate(bobCtx, t, store.Draft{})
-	s.connect(t, bobCtx, row, "bob")
+	s.connect(bobCtx, t, row, "bob")
 	s.forward(26 * time.Hour)
 	s.at.Expire()
 	s.at.BreakTokens.Store(true)

@@ -15,7 +15,7 @@ import (
 
 // OAuth says how Magpie presents itself to the authorization servers of tool servers.
 type OAuth struct {
-	// RedirectURL is where they send people back to.
+	// RedirectURL is the address that they send people back to.
 	RedirectURL string
 	// MetadataURL is the https address of the client's metadata document; empty if there
 	// is none.

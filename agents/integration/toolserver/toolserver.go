@@ -217,7 +217,7 @@ type Description struct {
 	Name, Title, Description string
 	Risk                     policy.Risk
 	Input, Output            map[string]any
-	// Timeout is how long a call may be without news; zero means that of the client.
+	// Timeout bounds the silence within a call; zero means that of the client.
 	Timeout time.Duration
 	// Definition is what [Servers.Tool] needs, and the pin of the tool: it is another one
 	// after any change.

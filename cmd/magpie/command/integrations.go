@@ -69,7 +69,7 @@ func (t toolRow) state() string {
 	}
 }
 
-// policy is what happens with a call, in lower case.
+// policy returns default, allow, ask or deny.
 func (t toolRow) policy() string {
 	if t.Policy == nil {
 		return "default"

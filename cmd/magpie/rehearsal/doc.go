@@ -3,5 +3,5 @@
 // model, Slack and the mail server are stand-ins, at loopback addresses. At each step it can
 // kill the worker.
 //
-// Allowed imports: cmd/magpie/console.
+// Allowed imports: cmd/magpie/console, internal/testkit/smtpserver.
 package rehearsal

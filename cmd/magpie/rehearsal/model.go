@@ -17,7 +17,7 @@ type model struct {
 	asked atomic.Int64
 }
 
-// completion is what the model reads of a request.
+// completion is the part of a request that the model reads.
 type completion struct {
 	Messages []struct {
 		Role    string `json:"role"`

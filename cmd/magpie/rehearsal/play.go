@@ -29,20 +29,20 @@ type Options struct {
 	DatabaseURL string
 	// Email and Password sign the owner in, who approves in Slack.
 	Email, Password string
-	// Collection is what the agent searches.
+	// Collection is searched by the agent.
 	Collection uuid.UUID
 	// StartWorker starts a worker.
 	StartWorker func(context.Context) (Worker, error)
 	Console     *console.Console
 }
 
-// A Round is how one mail went.
+// A Round has the outcome of one mail.
 type Round struct {
 	// Kills are the moments at which a worker was killed.
 	Kills []string `json:"kills"`
 	// Replies are the mails that the mail server has for the mail: one, if all is well.
 	Replies []Reply `json:"replies"`
-	// Status is that of the run, and Outcomes are what Slack shows about its approvals.
+	// Status is that of the run, and Outcomes are the final texts of its approvals in Slack.
 	Status   string   `json:"status"`
 	Outcomes []string `json:"outcomes"`
 	// Questions counts what the person was asked, Messages the messages in Slack, Events the rows of the mail, Runs
@@ -359,8 +359,8 @@ func (r *round) askedWhether(ctx context.Context, arrived int) error {
 		return err
 	case !m.unknown:
 		return fmt.Errorf("slack has another question: %s", m.text)
-	case len(r.stage.mail.replies(r.mail)) != arrived:
-		return fmt.Errorf("the mail server has %d replies, not %d", len(r.stage.mail.replies(r.mail)), arrived)
+	case len(r.stage.replies(r.mail)) != arrived:
+		return fmt.Errorf("the mail server has %d replies, not %d", len(r.stage.replies(r.mail)), arrived)
 	}
 	return nil
 }
@@ -380,7 +380,7 @@ func (r *round) show(ctx context.Context) error {
 		return err
 	}
 	r.Outcomes = outcomes
-	for _, reply := range r.stage.mail.replies(r.mail) {
+	for _, reply := range r.stage.replies(r.mail) {
 		r.o.Console.Note("")
 		r.o.Console.Note("  To: %s", reply.To)
 		r.o.Console.Note("  Subject: %s", reply.Subject)
@@ -394,7 +394,7 @@ func (r *round) show(ctx context.Context) error {
 
 // check counts what happened, and fails unless everything happened once.
 func (r *round) check(ctx context.Context) error {
-	r.Replies, r.Messages = r.stage.mail.replies(r.mail), r.stage.slack.count()-r.messages
+	r.Replies, r.Messages = r.stage.replies(r.mail), r.stage.slack.count()-r.messages
 	r.ModelCalls, r.Seconds = int(r.stage.model.asked.Load()-r.calls), time.Since(r.began).Seconds()
 	err := r.db.QueryRow(ctx, `select (select count(*) from integration_events where integration_id = $1 and created_at > $4),
 		(select count(*) from automation_runs where automation_id = $2 and created_at > $4),

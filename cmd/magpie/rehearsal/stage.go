@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/magpie-search/magpie/internal/testkit/smtpserver"
 )
 
 // A Point is a moment at which a worker can be killed.
@@ -23,11 +25,11 @@ const (
 	PointDelivered Point = "the mail server has the whole reply, and has not confirmed it"
 )
 
-// A Stage is what surrounds a Magpie: the stand-ins. It is safe for concurrent use.
+// A Stage has the stand-ins around a Magpie. It is safe for concurrent use.
 type Stage struct {
 	model *model
 	slack *slack
-	mail  *mailServer
+	mail  *smtpserver.Server
 
 	servers []*http.Server
 
@@ -50,9 +52,10 @@ func Build(ctx context.Context) (*Stage, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.model.url, s.slack.url = modelURL+"/v1", slackURL+"/api"
-	if s.mail, err = startMailServer(ctx, s); err != nil {
+	if s.mail, err = smtpserver.Start(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	s.mail.At = s.atMail
 	return s, nil
 }
 
@@ -75,7 +78,7 @@ func (s *Stage) Close() error {
 		failures = append(failures, server.Close())
 	}
 	if s.mail != nil {
-		failures = append(failures, s.mail.close())
+		s.mail.Close()
 	}
 	return errors.Join(failures...)
 }
@@ -85,7 +88,7 @@ func (s *Stage) Close() error {
 func (s *Stage) Settings() map[string]string {
 	return map[string]string{
 		"LLM_BASE_URL": s.model.url, "LLM_API_KEY": "stand-in", "LLM_MODEL": "stand-in",
-		"SMTP_URL": s.mail.url, "SMTP_FROM": "Support <support@acme.example>",
+		"SMTP_URL": s.mail.URL, "SMTP_FROM": "Support <support@acme.example>",
 		"WORKER_LOST_AFTER": "10s",
 	}
 }

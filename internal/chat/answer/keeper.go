@@ -54,7 +54,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// events is where answers keep their events.
+// events describes the tables of answers and their events.
 var events = journal.Table{
 	Streams: "answers", Open: "ended_at is null", Events: "answer_events", ID: "answer_id", Text: typeContent, Field: "Delta",
 }

@@ -11,7 +11,7 @@ import (
 
 // Limits of the tools of agents and of the operations that assistants call.
 const (
-	// DefaultTables and MaxTables are how many tables a search returns.
+	// DefaultTables and MaxTables bound the tables that a search returns.
 	DefaultTables = 8
 	MaxTables     = 50
 	// MaxRows is the largest number of rows of a statement.
@@ -23,7 +23,7 @@ const (
 	statementTimeout = 20 * time.Second
 	// maxBytes bounds the rows that a model sees.
 	maxBytes = 64 << 10
-	// maxColumns is how many columns of a table a search shows.
+	// maxColumns bounds the columns of a table that a search shows.
 	maxColumns = 60
 )
 

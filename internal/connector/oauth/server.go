@@ -295,7 +295,7 @@ func (g *Grants) connectServer(ctx context.Context, client *ent.Client, k Server
 // A ServerRequest is the input of BeginServer.
 type ServerRequest struct {
 	Key ServerKey
-	// Content is what FinishServer needs to obtain the grant. It is kept sealed.
+	// Content lets FinishServer obtain the grant. It is kept sealed.
 	Content []byte
 	// Grant is kept if the key has none yet, so that what was registered for it can be
 	// used again. It does not work.

@@ -41,8 +41,8 @@ type Options struct {
 	BaseURL string
 	// Overlap is how long a secret is accepted after its rotation: 24 hours.
 	Overlap time.Duration
-	// LostAfter is how long after the last sign of life of a worker another one takes its
-	// event: 45 seconds.
+	// LostAfter is the silence after which a worker counts as dead and others take its
+	// events: 45 seconds.
 	LostAfter time.Duration
 	// Retention is how long payloads are kept: 30 days. Rows are kept RowRetention, to
 	// recognize repeated deliveries: 365 days.

@@ -36,10 +36,10 @@ const (
 // A Subscription is the registration of an integration at its platform, which Magpie
 // keeps.
 type Subscription struct {
-	// ExpiresAt is when it ends unless it is renewed, RenewsAt when Magpie does that or
-	// tries again. Both are nil where there is none yet.
+	// ExpiresAt is the time of its end unless it is renewed, RenewsAt the time of the next
+	// try. Both are nil where there is none yet.
 	ExpiresAt, RenewsAt *time.Time
-	// Error is why it does not exist or could not be renewed; empty for none.
+	// Error says why it does not exist or could not be renewed; empty for none.
 	Error string
 }
 

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// pageSize is how many events a reader gets at once.
+	// pageSize bounds the events that a reader gets at once.
 	pageSize = 500
-	// farewell is how long a reader has for the rest, while its process closes.
+	// farewell bounds the time of a reader for the rest, while its process closes.
 	farewell = time.Second
 )
 

@@ -32,6 +32,9 @@ type Fault struct {
 // Server is a running mail server.
 type Server struct {
 	URL string
+	// At, if it is set before the first connection, is called at each command, with the names of
+	// Fault.Command. It may block, and reports whether the server deviates.
+	At func(command string) (Fault, bool)
 
 	listener net.Listener
 	open     sync.WaitGroup
@@ -47,14 +50,23 @@ type Server struct {
 // New starts a server, which ends with the test.
 func New(t testing.TB) *Server {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(context.WithoutCancel(t.Context()), "tcp", "127.0.0.1:0")
+	s, err := Start(context.WithoutCancel(t.Context()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{URL: "smtp://" + l.Addr().String(), listener: l, conns: map[net.Conn]bool{}}
-	s.open.Go(s.serve)
 	t.Cleanup(s.Close)
 	return s
+}
+
+// Start starts a server. The caller closes it.
+func Start(ctx context.Context) (*Server, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{URL: "smtp://" + l.Addr().String(), listener: l, conns: map[net.Conn]bool{}}
+	s.open.Go(s.serve)
+	return s, nil
 }
 
 // Close ends the server and its connections.
@@ -109,6 +121,11 @@ func (s *Server) serve() {
 
 // fault takes the fault of a command.
 func (s *Server) fault(command string) (Fault, bool) {
+	if s.At != nil {
+		if f, deviates := s.At(command); deviates {
+			return f, true
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.faults, func(f Fault) bool { return f.Command == command })
