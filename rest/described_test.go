@@ -242,6 +242,7 @@ func isBeyondSchema(refusal string) bool {
 		"must not contain the character U+0000", "must be UTF-8 text", "there is more after it", "is given more than once", "is given twice",
 		"]: is unknown; filters are", // a parameter; in a body the schema detects it
 		"must be a next_cursor of this list",
+		"refresh_token: is required", // unless a cookie has it
 		"The multipart body is malformed or ends too early", "every part needs a file name", "must be given once for each file",
 		"its only charset is utf-8", "without a Content-Encoding",
 		"min_score: does not fit", "request_id: does not fit", "state: is unknown", "X-Service-User: must be one email address", "did not grant access", // errors of resolvers of the fixture

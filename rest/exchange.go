@@ -31,6 +31,9 @@ type exchange struct {
 	ctx     context.Context // with the request ID, and with the viewer after authentication
 	route   *route
 	started bool // the header was sent
+	// cookieMode is true if the refresh token goes into a cookie, usesCookie if it came
+	// from there.
+	cookieMode, usesCookie bool
 }
 
 // Do serves a request.
@@ -43,6 +46,7 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 	x.ctx = authn.WithClient(x.ctx, authn.ClientInfo{Address: client, UserAgent: r.UserAgent()})
 	defer x.recover()
 	if err := x.serve(); err != nil {
+		x.forgetSession(err)
 		x.fail(err)
 	}
 }
@@ -91,6 +95,9 @@ func (x *exchange) serve() error {
 		x.peekRate(x.anonymousCaller())
 	}
 	if err != nil {
+		return err
+	}
+	if err := x.readCookieMode(); err != nil {
 		return err
 	}
 	values := variables{}
@@ -180,6 +187,9 @@ func (x *exchange) readInput(raw []byte, values variables) (uploads, error) {
 			values["after"] = inner
 		}
 	case body:
+		if x.cookieMode && x.route.refreshes && len(raw) == 0 {
+			return uploads{}, x.readSessionCookie(values)
+		}
 		if len(raw) > 0 {
 			if err := checkContentType(x.r.Header); err != nil {
 				return uploads{}, err
@@ -253,7 +263,11 @@ func (x *exchange) run(values variables) error {
 		x.send(http.StatusNoContent, nil)
 		return nil
 	}
-	body, err := x.route.reshape(x.t.operations[x.route.Operation].shape, response.Data)
+	shape, err := x.keepSession(response.Data)
+	if err != nil {
+		return apierr.Wrap("set the session cookie", err)
+	}
+	body, err := x.route.reshape(shape, response.Data)
 	if err != nil {
 		return apierr.Wrap("convert the result", err)
 	}

@@ -197,6 +197,12 @@ func (h *fixture) resolve(ctx context.Context, c call) (any, error) {
 		}
 		return stream(ctx, events...), nil
 	}
+	switch c.arguments["refreshToken"] {
+	case "refused":
+		return nil, apierr.New(apierr.Unauthorized, "Session required")
+	case "outage":
+		return nil, &apierr.Error{Code: apierr.Unavailable, Message: "Too busy; try again.", RetryAfter: time.Second}
+	}
 	switch input["query"] {
 	case "quota":
 		return nil, apierr.New(apierr.QuotaExceeded, "Query limit exceeded")

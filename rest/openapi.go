@@ -128,6 +128,9 @@ func (d *describer) operation(r *route) (*openapi.Operation, error) {
 	if r.from == query {
 		out.Parameters = append(out.Parameters, d.queryParameters(r)...)
 	}
+	if o.opensSession {
+		out.Parameters = append(out.Parameters, cookieModeParameter())
+	}
 	for _, name := range headers {
 		out.Parameters = append(out.Parameters, &openapi.Parameter{Ref: "#/components/parameters/" + name})
 	}
@@ -226,6 +229,9 @@ func (d *describer) success(r *route, o *operation) (*openapi.Response, error) {
 			schema.Properties.Set("data", d.object(target, ""))
 		}
 		schema.Required = []string{"data"}
+		if o.opensSession || r.endsSession {
+			out.Headers.Set("Set-Cookie", sessionCookieHeader(r))
+		}
 		if r.pages != "" {
 			next := openapi.Nullable(openapi.Of(openapi.String))
 			next.Description = "The cursor of the page after this one; null on the last page."

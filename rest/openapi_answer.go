@@ -188,7 +188,7 @@ func (d *describer) fields(to *openapi.Schema, s *shape, concrete string, nullab
 			out = &described
 		}
 		to.Properties.Set(m.key, out)
-		if !m.sparse() {
+		if !m.sparse() && m.key != refreshTokenKey { // which a cookie may replace
 			to.Required = append(to.Required, m.key) // all other fields are present or null
 		}
 	}

@@ -66,6 +66,7 @@ func (d *describer) errorExamples() []errorExample {
 		{[]audience{signInAudience}, apierr.Forbidden, "Sign-up is closed; ask for an invitation"},
 		{[]audience{signInAudience}, apierr.CodeNotFound, "Invitation not found"},
 		{[]audience{signInAudience}, apierr.Forbidden, "You have signed in, but you are a member of no workspace here; ask to be invited"},
+		{[]audience{sessionAudience, signInAudience}, apierr.Forbidden, "cookie=1 is for pages of this service's own origin; leave it out, and keep the refresh_token of the response"},
 		{[]audience{sessionAudience}, apierr.CodeNotFound, "Collection not found"},
 		{[]audience{signInAudience}, apierr.CodeNotFound, "Provider not found"},
 		{[]audience{keyAudience}, apierr.CodeNotFound, "Conversation not found"},
@@ -97,7 +98,7 @@ func (d *describer) errorStatuses(r *route, o *operation) []int {
 	add(reads || r.from != noInput, http.StatusBadRequest)
 	add(true, http.StatusUnauthorized)
 	add(usesQuota(o.root(r).field), http.StatusPaymentRequired)
-	add(!r.Anonymous || r.mayForbid, http.StatusForbidden)
+	add(!r.Anonymous || r.mayForbid || o.opensSession, http.StatusForbidden)
 	add(named || slices.ContainsFunc(r.fields, func(f field) bool { return f.kind == uid }), http.StatusNotFound)
 	runs := o.root(r).field.Name == "runAgent" // may conflict with a run of the conversation, or exceed the limit of runs
 	add(changes && r.audience() == sessionAudience || runs, http.StatusConflict)

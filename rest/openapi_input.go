@@ -90,7 +90,7 @@ func (d *describer) requestBody(r *route, id string) *openapi.RequestBody {
 	name := strings.ToUpper(id[:1]) + id[1:] + "Request"
 	d.doc.Components.Schemas.Set(name, schema)
 	return &openapi.RequestBody{
-		Required:    len(schema.Required)+len(schema.OneOf) > 0,
+		Required:    len(schema.Required)+len(schema.OneOf) > 0 && !r.refreshes, // whose token may be in a cookie
 		Description: "At most " + bytesText(d.limits.Body) + ".",
 		Content:     openapi.MapOf("application/json", &openapi.MediaType{Schema: openapi.Refer(name), Example: d.sample("", schema)}),
 	}

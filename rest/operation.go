@@ -20,11 +20,13 @@ var stored embed.FS
 
 // operation is a stored operation.
 type operation struct {
-	name      string
-	source    string // the file with the shared fragments
-	stream    bool   // a subscription
-	shape     *shape // the shape of the result
-	variables map[string]*ast.VariableDefinition
+	name   string
+	source string // the file with the shared fragments
+	stream bool   // a subscription
+	// opensSession is true if the result has the tokens of a session.
+	opensSession bool
+	shape        *shape // the shape of the result
+	variables    map[string]*ast.VariableDefinition
 }
 
 // loadOperations reads the stored operations and validates them, so that a renamed
@@ -72,7 +74,8 @@ func loadOperations(files fs.FS, schema *ast.Schema) (map[string]*operation, err
 			}
 			operation := &operation{
 				name: o.Name, source: source, stream: o.Operation == ast.Subscription, shape: s,
-				variables: make(map[string]*ast.VariableDefinition),
+				opensSession: s.lookup("data."+refreshTokenKey) != nil,
+				variables:    make(map[string]*ast.VariableDefinition),
 			}
 			for _, v := range o.VariableDefinitions {
 				operation.variables[v.Variable] = v

@@ -32,7 +32,7 @@ func peopleRoutes() []*route {
 			from: body, input: true, statuses: []int{unknown, taken}, fields: []field{
 				token, {name: "name", variable: "input.name", maxLength: maxName}, password,
 			}},
-		{Route: Route{http.MethodPost, "/api/v1/auth/logout-everywhere", "SignOutEverywhere", dashboard, false, 200}, answer: "."},
+		{Route: Route{http.MethodPost, "/api/v1/auth/logout-everywhere", "SignOutEverywhere", dashboard, false, 200}, answer: ".", endsSession: true},
 		{Route: Route{http.MethodGet, "/api/v1/auth/me", "GetMe", dashboard, false, 200}},
 		{Route: Route{http.MethodPut, "/api/v1/auth/me", "UpdateProfile", dashboard, false, 200}, from: body, input: true, fields: []field{name}},
 		{Route: Route{http.MethodPut, "/api/v1/auth/password", "ChangePassword", dashboard, false, 200},

@@ -57,6 +57,8 @@ type route struct {
 	mayForbid       bool     // an anonymous route that may answer 403
 	startsFlow      bool     // starts a flow that only the same browser can finish
 	finishesFlow    bool     // finishes a flow that the same browser has started
+	refreshes       bool     // exchanges a refresh token, which may be in a cookie
+	endsSession     bool     // ends the session of the browser
 	redirect        string   // the path of a URL in the result to redirect the browser to; empty for none
 	file            fileKind // the format of a list that is sent as a file; empty for JSON
 	fileConnection  string   // the path of the connection that the file contains
@@ -90,8 +92,8 @@ func newTable() []*route {
 		{Route: Route{http.MethodPost, "/api/v1/auth/login", "SignIn", dashboard, true, 200},
 			from: body, fields: []field{{name: "email", variable: "email", required: true}, {name: "password", variable: "password", required: true}}},
 		{Route: Route{http.MethodPost, "/api/v1/auth/refresh", "RefreshSession", dashboard, true, 200},
-			from: body, fields: []field{{name: "refresh_token", variable: "refreshToken", required: true}}},
-		{Route: Route{http.MethodPost, "/api/v1/auth/logout", "SignOut", dashboard, false, 200}, answer: "."},
+			from: body, refreshes: true, fields: []field{{name: refreshTokenKey, variable: refreshVariable, required: true}}},
+		{Route: Route{http.MethodPost, "/api/v1/auth/logout", "SignOut", dashboard, false, 200}, answer: ".", endsSession: true},
 
 		{Route: Route{http.MethodGet, "/api/v1/collections", "ListCollections", dashboard, false, 200}, pages: "data",
 			fields: []field{matching("Only collections whose name or description contains this.")}},

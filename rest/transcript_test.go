@@ -101,6 +101,7 @@ func examples() map[string][]example {
 		},
 		"POST /api/v1/auth/login": {
 			{target: "/api/v1/auth/login", body: signIn},
+			{target: "/api/v1/auth/login?cookie=1", body: signIn, headers: []string{"Sec-Fetch-Site", "same-origin"}},
 			{target: "/api/v1/auth/login", body: `{"email":7,"password":"x"}`},
 			{target: "/api/v1/auth/login", body: `{"email":"ada@example.com"}`},
 			{target: "/api/v1/auth/login", body: `["email"]`},
@@ -108,8 +109,15 @@ func examples() map[string][]example {
 		"POST /api/v1/auth/refresh": {
 			{target: "/api/v1/auth/refresh", body: `{"refresh_token":"refresh"}`},
 			{target: "/api/v1/auth/refresh"},
+			{target: "/api/v1/auth/refresh?cookie=1", headers: []string{"Sec-Fetch-Site", "same-origin", "Cookie", "magpie_session=kept"}},
+			{target: "/api/v1/auth/refresh?cookie=1", headers: []string{"Sec-Fetch-Site", "same-origin", "Cookie", "magpie_session=refused"}},
+			{target: "/api/v1/auth/refresh?cookie=1", headers: []string{"Sec-Fetch-Site", "cross-site", "Cookie", "magpie_session=kept"}},
+			{target: "/api/v1/auth/refresh?cookie=yes", body: `{"refresh_token":"refresh"}`},
 		},
-		"POST /api/v1/auth/logout": {{target: "/api/v1/auth/logout"}, {target: "/api/v1/auth/logout", bare: true}},
+		"POST /api/v1/auth/logout": {
+			{target: "/api/v1/auth/logout"}, {target: "/api/v1/auth/logout", bare: true},
+			{target: "/api/v1/auth/logout", headers: []string{"Cookie", "magpie_session=kept"}},
+		},
 		"GET /api/v1/auth/methods": {{target: "/api/v1/auth/methods"}},
 		"POST /api/v1/auth/oidc/start": {
 			{target: "/api/v1/auth/oidc/start", body: `{"redirect_url":"https://app.example.com/"}`},

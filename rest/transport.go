@@ -72,6 +72,9 @@ type Options struct {
 	Limits   Limits
 	// Secure means that browsers use https only.
 	Secure bool
+	// PublicURL is the URL at which browsers reach the service. Pages of its origin may
+	// keep sessions in a cookie. Empty means that of each request.
+	PublicURL string
 	// AllowReplays allows a signature more than once.
 	AllowReplays bool
 	// TrustedProxies are the addresses whose X-Forwarded-For is trusted.
@@ -98,8 +101,10 @@ type Transport struct {
 	leaks      LeakRecorder
 	limiter    Limiter
 	limits     Limits
-	secure     bool // browsers use https only
-	replays    bool // a signature is allowed more than once
+	secure     bool   // browsers use https only
+	origin     string // of the service; empty if unknown
+	cookieName string // of the cookie of a session
+	replays    bool   // a signature is allowed more than once
 	proxies    []netip.Prefix
 	origins    []string
 	uploadDir  string
@@ -138,6 +143,8 @@ func New(o Options) (*Transport, error) {
 		proxies: o.TrustedProxies, origins: o.Origins, uploadDir: o.UploadDir,
 		log: o.Log, now: o.Now, newID: o.NewID,
 	}
+	t.origin = ownOrigin(o.PublicURL)
+	t.cookieName = sessionCookieName(t.origin, t.secure)
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)
 	}

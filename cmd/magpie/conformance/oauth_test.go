@@ -149,6 +149,7 @@ func oauthCases() map[string]check {
 			rejected(t, "the provider's refusal", s.atDashboard(t, "GET", at(back), "", kept...), 400, "invalid_request",
 				"Google did not grant access: access_denied (The user denied access)")
 		},
+		"design sessions in a cookie": sessionCookieHolds,
 		"design sign-in by an OpenID provider": func(t *testing.T, plain *site) {
 			s, server := connected(t)
 			methods := data(t, "methods", s.atDashboard(t, "GET", "/api/v1/auth/methods", "", nobody...), 200)

@@ -378,7 +378,7 @@ func (a *App) REST() rest.Options {
 	c := a.Config
 	return rest.Options{
 		Schema: a.schema.Schema(), Keys: a.Keys, Sessions: a.Accounts,
-		Leaks: a.Keys, Limiter: a.limiter, AllowReplays: !c.RefuseReplays, Now: a.now, Secure: strings.HasPrefix(c.PublicURL(), "https://"),
+		Leaks: a.Keys, Limiter: a.limiter, AllowReplays: !c.RefuseReplays, Now: a.now, Secure: strings.HasPrefix(c.PublicURL(), "https://"), PublicURL: c.PublicURL(),
 		Limits: rest.Limits{
 			File: int64(c.UploadLimit), Publishable: unlimitedWhenZero(c.PublishableRateLimit), Secret: unlimitedWhenZero(c.SecretRateLimit),
 		},
