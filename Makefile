@@ -33,7 +33,7 @@ packages = $(shell grep -rl --include='*_test.go' '^func $(1)' . | xargs -n 1 di
 # What a recipe with tests ends with: the servers that tests share stop, and the outcome stays.
 finish = go run ./internal/tools/testservers && exit $$status
 
-.PHONY: help setup setup-tests build demo up down run test test-race verify lint fmt gen bench soak eval fuzz test-mcp clean
+.PHONY: help setup setup-tests build dashboard demo up down run test test-race verify lint fmt gen bench soak eval fuzz test-mcp clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -46,6 +46,9 @@ setup-tests:
 
 build: ## build bin/magpie
 	@go build -o bin/magpie ./cmd/magpie
+
+dashboard: ## build the dashboard from its sources, with Node; what it writes is committed
+	@cd cmd/magpie/web/dashboard && npm ci --no-audit --no-fund --loglevel=error && npm run lint && npm test && npm run build
 
 demo: setup build ## sync a documentation folder and a bucket, search them, ask a question
 	@bin/magpie demo

@@ -1,0 +1,1 @@
+var e={"access.title":[`access`]};export{e as default};

@@ -1,0 +1,1 @@
+var e={"agents.title":[`agents`]};export{e as default};

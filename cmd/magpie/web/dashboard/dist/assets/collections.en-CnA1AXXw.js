@@ -1,0 +1,1 @@
+var e={"collections.title":[`collections`]};export{e as default};

@@ -1,0 +1,1 @@
+var e={"connectors.title":[`connectors`]};export{e as default};

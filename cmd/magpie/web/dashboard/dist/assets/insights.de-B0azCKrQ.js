@@ -1,0 +1,1 @@
+var e={"insights.title":[`insights`]};export{e as default};

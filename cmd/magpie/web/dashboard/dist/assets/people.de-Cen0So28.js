@@ -1,0 +1,1 @@
+var e={"people.title":[`people`]};export{e as default};

@@ -1,0 +1,1 @@
+var e={"search.title":[`search`]};export{e as default};

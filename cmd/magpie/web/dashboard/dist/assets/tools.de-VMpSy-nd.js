@@ -1,0 +1,1 @@
+var e={"tools.title":[`tools`]};export{e as default};

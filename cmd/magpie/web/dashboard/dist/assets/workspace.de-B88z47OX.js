@@ -1,0 +1,1 @@
+var e={"workspace.title":[`workspace`]};export{e as default};

@@ -1,0 +1,104 @@
+// Subscriptions over one WebSocket, with resuming after a lost connection.
+import { stringifyDocument } from '@urql/core';
+import { type Client, createClient } from 'graphql-ws';
+import { useEffect, useRef, useState } from 'react';
+import type { TypedDocumentNode } from 'urql';
+import { accessToken } from '../session/session';
+
+let shared: Client | null = null;
+
+// socket returns the WebSocket's client, which connects with the first subscription and
+// disconnects after the last.
+export function socket(): Client {
+  shared ??= createClient({
+    url: `${window.location.origin.replace(/^http/, 'ws')}/graphql`,
+    connectionParams: async () => ({ authorization: `Bearer ${(await accessToken()) ?? ''}` }),
+    retryAttempts: 0, // watch tries again with its cursor
+  });
+  return shared;
+}
+
+// disconnect ends all subscriptions, at the end of a session.
+export function disconnect() {
+  void shared?.dispose();
+  shared = null;
+}
+
+// Close codes after which another try would fail in the same way.
+const final = [4400, 4401, 4406, 4409, 4429];
+
+export type LiveState = 'connecting' | 'live' | 'waiting' | 'ended' | 'failed';
+
+interface Watch<D, V> {
+  document: TypedDocumentNode<D, V>;
+  // Called for each connection, with what an earlier one had received.
+  variables: () => V;
+  onData: (data: D) => void;
+  onState?: (state: LiveState, error?: unknown) => void;
+}
+
+// watch follows a subscription until it completes, fails, or the returned function is
+// called. A lost connection is made again after 1 to 5 seconds.
+export function watch<D, V>({ document, variables, onData, onState }: Watch<D, V>): () => void {
+  let stopped = false;
+  let unsubscribe: (() => void) | null = null;
+  let timer: number | undefined;
+  const query = stringifyDocument(document);
+  const connect = () => {
+    onState?.('connecting');
+    unsubscribe = socket().subscribe<D>(
+      { query, variables: variables() as Record<string, unknown> },
+      {
+        next: ({ data, errors }) => {
+          if (stopped) return;
+          if (errors?.length) {
+            stopped = true;
+            onState?.('failed', errors);
+            return;
+          }
+          onState?.('live');
+          if (data) onData(data);
+        },
+        error: (problem) => {
+          if (stopped) return;
+          const code = (problem as CloseEvent)?.code;
+          if (Array.isArray(problem) || final.includes(code)) {
+            stopped = true;
+            onState?.('failed', problem);
+            return;
+          }
+          onState?.('waiting');
+          timer = window.setTimeout(connect, 1000 + 4000 * Math.random());
+        },
+        complete: () => {
+          if (!stopped) onState?.('ended');
+          stopped = true;
+        },
+      },
+    );
+  };
+  connect();
+  return () => {
+    stopped = true;
+    window.clearTimeout(timer);
+    unsubscribe?.();
+  };
+}
+
+// useLive follows a subscription while the component is shown and key is not null. A new
+// key begins again. It returns the state of the connection.
+export function useLive<D, V>(key: string | null, options: Omit<Watch<D, V>, 'onState'>): { state: LiveState; error: unknown } {
+  const latest = useRef(options);
+  latest.current = options;
+  const [status, setStatus] = useState<{ state: LiveState; error: unknown }>({ state: 'connecting', error: null });
+  useEffect(() => {
+    if (key === null) return;
+    return watch({
+      document: latest.current.document,
+      variables: () => latest.current.variables(),
+      onData: (data) => latest.current.onData(data),
+      onState: (state, error) => setStatus((old) => (old.state === state && !error ? old : { state, error: error ?? null })),
+    });
+  }, [key]);
+  return status;
+}

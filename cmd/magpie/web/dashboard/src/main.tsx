@@ -1,0 +1,34 @@
+import '@mantine/core/styles.css';
+import './app/style.css';
+import { MantineProvider } from '@mantine/core';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { router } from './app/router';
+import { theme } from './app/theme';
+import { loadMessages } from './i18n';
+import { onSession } from './session/session';
+
+// Browsers hide the attribute, and keep the property.
+const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
+
+onSession((signedIn) => {
+  if (!signedIn) void router.navigate({ to: '/sign-in', search: {} });
+});
+
+function App() {
+  return (
+    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
+      <RouterProvider router={router} />
+    </MantineProvider>
+  );
+}
+
+const root = createRoot(document.getElementById('root') as HTMLElement);
+void loadMessages('common').then(() =>
+  root.render(
+    <StrictMode>
+      <App />
+    </StrictMode>,
+  ),
+);

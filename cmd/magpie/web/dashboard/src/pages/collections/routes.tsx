@@ -1,0 +1,1 @@
+export const collectionRoutes = [] as const;

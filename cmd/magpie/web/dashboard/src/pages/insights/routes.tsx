@@ -1,0 +1,1 @@
+export const insightRoutes = [] as const;

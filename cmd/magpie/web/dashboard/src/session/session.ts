@@ -1,0 +1,141 @@
+// The session of this browser. The refresh token is in a cookie that scripts cannot
+// read; the access token is only in memory. Tabs refresh one after the other and tell
+// each other the new token, so that a token is refreshed once over all tabs.
+
+interface Access {
+  token: string;
+  expiresAt: number; // milliseconds since the epoch
+}
+
+export class RequestError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly requestId: string | null,
+    readonly retryAfter: number | null,
+  ) {
+    super(message);
+  }
+}
+
+type News = { kind: 'access'; access: Access } | { kind: 'changed' } | { kind: 'ended' };
+
+const early = 60_000; // refresh this long before the expiry
+let access: Access | null = null;
+let listeners: ((signedIn: boolean) => void)[] = [];
+const channel = new BroadcastChannel('magpie-session');
+
+channel.onmessage = (message: MessageEvent<News>) => {
+  switch (message.data.kind) {
+    case 'access':
+      access = message.data.access;
+      break;
+    case 'changed': // another person or workspace: everything shown is of the former one
+      window.location.reload();
+      break;
+    case 'ended':
+      access = null;
+      announce(false);
+  }
+};
+
+function announce(signedIn: boolean) {
+  for (const listener of listeners) listener(signedIn);
+}
+
+// onSession calls the listener when the session begins or ends.
+export function onSession(listener: (signedIn: boolean) => void): () => void {
+  listeners.push(listener);
+  return () => {
+    listeners = listeners.filter((other) => other !== listener);
+  };
+}
+
+// call sends a request to a REST route, with the session if there is one.
+export async function call<T>(method: string, path: string, body?: unknown, token?: string): Promise<T> {
+  const headers: Record<string, string> = { Accept: 'application/json' };
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  if (token) headers.Authorization = `Bearer ${token}`;
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      method,
+      headers,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      credentials: 'same-origin',
+    });
+  } catch {
+    throw new RequestError(0, 'offline', 'The service cannot be reached.', null, null);
+  }
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok) {
+    throw new RequestError(
+      response.status,
+      answer?.error?.code ?? 'internal',
+      answer?.error?.message ?? response.statusText,
+      response.headers.get('X-Request-Id'),
+      Number(response.headers.get('Retry-After')) || null,
+    );
+  }
+  return answer as T;
+}
+
+interface Tokens {
+  access_token: string;
+  expires_at: string;
+}
+
+function adopt(answer: { data: Tokens } | Tokens): Access {
+  const tokens = 'data' in answer ? answer.data : answer;
+  access = { token: tokens.access_token, expiresAt: Date.parse(tokens.expires_at) };
+  channel.postMessage({ kind: 'access', access } satisfies News);
+  return access;
+}
+
+const usable = (a: Access | null): a is Access => a !== null && a.expiresAt - Date.now() > early;
+
+// refresh returns a new access token, or null without a session. Only one tab at a time
+// refreshes; those that waited use its token.
+async function refresh(refused?: string): Promise<Access | null> {
+  return navigator.locks.request('magpie-refresh', async () => {
+    if (usable(access) && access.token !== refused) return access;
+    try {
+      return adopt(await call<{ data: Tokens }>('POST', '/api/v1/auth/refresh?cookie=1'));
+    } catch (error) {
+      if (error instanceof RequestError && (error.status === 401 || error.status === 400)) {
+        const had = access !== null;
+        access = null;
+        if (had) announce(false);
+        return null;
+      }
+      throw error;
+    }
+  });
+}
+
+// accessToken returns a token for a request, or null without a session. refused is a
+// token that the service did not accept.
+export async function accessToken(refused?: string): Promise<string | null> {
+  if (usable(access) && access.token !== refused) return access.token;
+  return (await refresh(refused))?.token ?? null;
+}
+
+// begin posts to a route that returns tokens and starts the session.
+export async function begin(path: string, body: unknown): Promise<void> {
+  adopt(await call('POST', `${path}?cookie=1`, body, access?.token));
+  channel.postMessage({ kind: 'changed' } satisfies News);
+  announce(true);
+}
+
+// end signs out on this device, or everywhere.
+export async function end(everywhere = false): Promise<void> {
+  const token = await accessToken();
+  try {
+    if (token) await call('POST', everywhere ? '/api/v1/auth/logout-everywhere' : '/api/v1/auth/logout', undefined, token);
+  } finally {
+    access = null;
+    channel.postMessage({ kind: 'ended' } satisfies News);
+    announce(false);
+  }
+}
