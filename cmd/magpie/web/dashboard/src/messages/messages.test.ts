@@ -16,7 +16,9 @@ function places(tokens: CompiledMessage): string[] {
     const [name, , choices] = token;
     return [
       name,
-      ...(choices && typeof choices === 'object' ? Object.values(choices).flatMap((choice) => places(choice as CompiledMessage)) : []),
+      ...(choices && typeof choices === 'object'
+        ? Object.values(choices).flatMap((choice) => (choice ? places(choice as CompiledMessage) : []))
+        : []),
     ];
   });
   return [...new Set(names)].sort();
