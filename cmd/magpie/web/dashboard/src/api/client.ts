@@ -60,6 +60,10 @@ export function createClient(): Client {
     fetch: authorized,
     exchanges: [
       cacheExchange({
+        // Results without an id are meant to be part of what they are in.
+        logger: (severity, message) => {
+          if (!message.startsWith('Invalid key')) console[severity](message);
+        },
         keys: Object.fromEntries(embedded.map((type) => [type, () => null])),
         resolvers: {
           Query: Object.fromEntries(connections.map((field) => [field, relayPagination()])),

@@ -22,6 +22,8 @@ export class RequestError extends Error {
 type News = { kind: 'access'; access: Access } | { kind: 'changed' } | { kind: 'ended' };
 
 const early = 60_000; // refresh this long before the expiry
+// Whether this browser has had a session, so that a visitor without one asks for none.
+const hint = 'magpie-session';
 let access: Access | null = null;
 let listeners: ((signedIn: boolean) => void)[] = [];
 const channel = new BroadcastChannel('magpie-session');
@@ -89,6 +91,7 @@ interface Tokens {
 function adopt(answer: { data: Tokens } | Tokens): Access {
   const tokens = 'data' in answer ? answer.data : answer;
   access = { token: tokens.access_token, expiresAt: Date.parse(tokens.expires_at) };
+  localStorage.setItem(hint, '1');
   channel.postMessage({ kind: 'access', access } satisfies News);
   return access;
 }
@@ -100,12 +103,14 @@ const usable = (a: Access | null): a is Access => a !== null && a.expiresAt - Da
 async function refresh(refused?: string): Promise<Access | null> {
   return navigator.locks.request('magpie-refresh', async () => {
     if (usable(access) && access.token !== refused) return access;
+    if (localStorage.getItem(hint) === null) return null;
     try {
       return adopt(await call<{ data: Tokens }>('POST', '/api/v1/auth/refresh?cookie=1'));
     } catch (error) {
       if (error instanceof RequestError && (error.status === 401 || error.status === 400)) {
         const had = access !== null;
         access = null;
+        localStorage.removeItem(hint);
         if (had) announce(false);
         return null;
       }
@@ -135,6 +140,7 @@ export async function end(everywhere = false): Promise<void> {
     if (token) await call('POST', everywhere ? '/api/v1/auth/logout-everywhere' : '/api/v1/auth/logout', undefined, token);
   } finally {
     access = null;
+    localStorage.removeItem(hint);
     channel.postMessage({ kind: 'ended' } satisfies News);
     announce(false);
   }
