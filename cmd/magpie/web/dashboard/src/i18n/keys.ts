@@ -8,6 +8,7 @@ import type insights from '../messages/insights.en.json';
 import type people from '../messages/people.en.json';
 import type search from '../messages/search.en.json';
 import type tools from '../messages/tools.en.json';
+import type upload from '../messages/upload.en.json';
 import type workspace from '../messages/workspace.en.json';
 
 export type Keys =
@@ -20,4 +21,5 @@ export type Keys =
   | keyof typeof people
   | keyof typeof search
   | keyof typeof tools
+  | keyof typeof upload
   | keyof typeof workspace;
