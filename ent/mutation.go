@@ -42501,6 +42501,9 @@ type UserMutation struct {
 	name               *string
 	password_hash      *string
 	email_verified     *bool
+	language           *string
+	theme              *user.Theme
+	time_zone          *string
 	reset_hash         *[]byte
 	reset_expires_at   *time.Time
 	reset_workspace_id *uuid.UUID
@@ -42849,6 +42852,140 @@ func (m *UserMutation) ResetEmailVerified() {
 	m.email_verified = nil
 }
 
+// SetLanguage sets the "language" field.
+func (m *UserMutation) SetLanguage(s string) {
+	m.language = &s
+}
+
+// Language returns the value of the "language" field in the mutation.
+func (m *UserMutation) Language() (r string, exists bool) {
+	v := m.language
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLanguage returns the old "language" field's value of the User entity.
+// If the User object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *UserMutation) OldLanguage(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLanguage is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLanguage requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLanguage: %w", err)
+	}
+	return oldValue.Language, nil
+}
+
+// ClearLanguage clears the value of the "language" field.
+func (m *UserMutation) ClearLanguage() {
+	m.language = nil
+	m.clearedFields[user.FieldLanguage] = struct{}{}
+}
+
+// LanguageCleared returns if the "language" field was cleared in this mutation.
+func (m *UserMutation) LanguageCleared() bool {
+	_, ok := m.clearedFields[user.FieldLanguage]
+	return ok
+}
+
+// ResetLanguage resets all changes to the "language" field.
+func (m *UserMutation) ResetLanguage() {
+	m.language = nil
+	delete(m.clearedFields, user.FieldLanguage)
+}
+
+// SetTheme sets the "theme" field.
+func (m *UserMutation) SetTheme(u user.Theme) {
+	m.theme = &u
+}
+
+// Theme returns the value of the "theme" field in the mutation.
+func (m *UserMutation) Theme() (r user.Theme, exists bool) {
+	v := m.theme
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheme returns the old "theme" field's value of the User entity.
+// If the User object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *UserMutation) OldTheme(ctx context.Context) (v user.Theme, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheme is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheme requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheme: %w", err)
+	}
+	return oldValue.Theme, nil
+}
+
+// ResetTheme resets all changes to the "theme" field.
+func (m *UserMutation) ResetTheme() {
+	m.theme = nil
+}
+
+// SetTimeZone sets the "time_zone" field.
+func (m *UserMutation) SetTimeZone(s string) {
+	m.time_zone = &s
+}
+
+// TimeZone returns the value of the "time_zone" field in the mutation.
+func (m *UserMutation) TimeZone() (r string, exists bool) {
+	v := m.time_zone
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTimeZone returns the old "time_zone" field's value of the User entity.
+// If the User object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *UserMutation) OldTimeZone(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTimeZone is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTimeZone requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTimeZone: %w", err)
+	}
+	return oldValue.TimeZone, nil
+}
+
+// ClearTimeZone clears the value of the "time_zone" field.
+func (m *UserMutation) ClearTimeZone() {
+	m.time_zone = nil
+	m.clearedFields[user.FieldTimeZone] = struct{}{}
+}
+
+// TimeZoneCleared returns if the "time_zone" field was cleared in this mutation.
+func (m *UserMutation) TimeZoneCleared() bool {
+	_, ok := m.clearedFields[user.FieldTimeZone]
+	return ok
+}
+
+// ResetTimeZone resets all changes to the "time_zone" field.
+func (m *UserMutation) ResetTimeZone() {
+	m.time_zone = nil
+	delete(m.clearedFields, user.FieldTimeZone)
+}
+
 // SetResetHash sets the "reset_hash" field.
 func (m *UserMutation) SetResetHash(b []byte) {
 	m.reset_hash = &b
@@ -43138,7 +43275,7 @@ func (m *UserMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *UserMutation) Fields() []string {
-	fields := make([]string, 0, 9)
+	fields := make([]string, 0, 12)
 	if m.created_at != nil {
 		fields = append(fields, user.FieldCreatedAt)
 	}
@@ -43156,6 +43293,15 @@ func (m *UserMutation) Fields() []string {
 	}
 	if m.email_verified != nil {
 		fields = append(fields, user.FieldEmailVerified)
+	}
+	if m.language != nil {
+		fields = append(fields, user.FieldLanguage)
+	}
+	if m.theme != nil {
+		fields = append(fields, user.FieldTheme)
+	}
+	if m.time_zone != nil {
+		fields = append(fields, user.FieldTimeZone)
 	}
 	if m.reset_hash != nil {
 		fields = append(fields, user.FieldResetHash)
@@ -43186,6 +43332,12 @@ func (m *UserMutation) Field(name string) (ent.Value, bool) {
 		return m.PasswordHash()
 	case user.FieldEmailVerified:
 		return m.EmailVerified()
+	case user.FieldLanguage:
+		return m.Language()
+	case user.FieldTheme:
+		return m.Theme()
+	case user.FieldTimeZone:
+		return m.TimeZone()
 	case user.FieldResetHash:
 		return m.ResetHash()
 	case user.FieldResetExpiresAt:
@@ -43213,6 +43365,12 @@ func (m *UserMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldPasswordHash(ctx)
 	case user.FieldEmailVerified:
 		return m.OldEmailVerified(ctx)
+	case user.FieldLanguage:
+		return m.OldLanguage(ctx)
+	case user.FieldTheme:
+		return m.OldTheme(ctx)
+	case user.FieldTimeZone:
+		return m.OldTimeZone(ctx)
 	case user.FieldResetHash:
 		return m.OldResetHash(ctx)
 	case user.FieldResetExpiresAt:
@@ -43270,6 +43428,27 @@ func (m *UserMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetEmailVerified(v)
 		return nil
+	case user.FieldLanguage:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLanguage(v)
+		return nil
+	case user.FieldTheme:
+		v, ok := value.(user.Theme)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheme(v)
+		return nil
+	case user.FieldTimeZone:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTimeZone(v)
+		return nil
 	case user.FieldResetHash:
 		v, ok := value.([]byte)
 		if !ok {
@@ -43324,6 +43503,12 @@ func (m *UserMutation) ClearedFields() []string {
 	if m.FieldCleared(user.FieldPasswordHash) {
 		fields = append(fields, user.FieldPasswordHash)
 	}
+	if m.FieldCleared(user.FieldLanguage) {
+		fields = append(fields, user.FieldLanguage)
+	}
+	if m.FieldCleared(user.FieldTimeZone) {
+		fields = append(fields, user.FieldTimeZone)
+	}
 	if m.FieldCleared(user.FieldResetHash) {
 		fields = append(fields, user.FieldResetHash)
 	}
@@ -43349,6 +43534,12 @@ func (m *UserMutation) ClearField(name string) error {
 	switch name {
 	case user.FieldPasswordHash:
 		m.ClearPasswordHash()
+		return nil
+	case user.FieldLanguage:
+		m.ClearLanguage()
+		return nil
+	case user.FieldTimeZone:
+		m.ClearTimeZone()
 		return nil
 	case user.FieldResetHash:
 		m.ClearResetHash()
@@ -43384,6 +43575,15 @@ func (m *UserMutation) ResetField(name string) error {
 		return nil
 	case user.FieldEmailVerified:
 		m.ResetEmailVerified()
+		return nil
+	case user.FieldLanguage:
+		m.ResetLanguage()
+		return nil
+	case user.FieldTheme:
+		m.ResetTheme()
+		return nil
+	case user.FieldTimeZone:
+		m.ResetTimeZone()
 		return nil
 	case user.FieldResetHash:
 		m.ResetResetHash()

@@ -30,6 +30,12 @@ type User struct {
 	PasswordHash string `json:"-"`
 	// verified by a sign-in provider
 	EmailVerified bool `json:"email_verified,omitempty"`
+	// a language tag; empty for the browser's
+	Language string `json:"language,omitempty"`
+	// Theme holds the value of the "theme" field.
+	Theme user.Theme `json:"theme,omitempty"`
+	// an IANA name; empty for the browser's
+	TimeZone string `json:"time_zone,omitempty"`
 	// SHA-256 of the token that sets a new password once
 	ResetHash []byte `json:"-"`
 	// ResetExpiresAt holds the value of the "reset_expires_at" field.
@@ -85,7 +91,7 @@ func (*User) scanValues(columns []string) ([]any, error) {
 			values[i] = new([]byte)
 		case user.FieldEmailVerified:
 			values[i] = new(sql.NullBool)
-		case user.FieldEmail, user.FieldName, user.FieldPasswordHash:
+		case user.FieldEmail, user.FieldName, user.FieldPasswordHash, user.FieldLanguage, user.FieldTheme, user.FieldTimeZone:
 			values[i] = new(sql.NullString)
 		case user.FieldCreatedAt, user.FieldUpdatedAt, user.FieldResetExpiresAt:
 			values[i] = new(sql.NullTime)
@@ -147,6 +153,24 @@ func (_m *User) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field email_verified", values[i])
 			} else if value.Valid {
 				_m.EmailVerified = value.Bool
+			}
+		case user.FieldLanguage:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field language", values[i])
+			} else if value.Valid {
+				_m.Language = value.String
+			}
+		case user.FieldTheme:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field theme", values[i])
+			} else if value.Valid {
+				_m.Theme = user.Theme(value.String)
+			}
+		case user.FieldTimeZone:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field time_zone", values[i])
+			} else if value.Valid {
+				_m.TimeZone = value.String
 			}
 		case user.FieldResetHash:
 			if value, ok := values[i].(*[]byte); !ok {
@@ -230,6 +254,15 @@ func (_m *User) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("email_verified=")
 	builder.WriteString(fmt.Sprintf("%v", _m.EmailVerified))
+	builder.WriteString(", ")
+	builder.WriteString("language=")
+	builder.WriteString(_m.Language)
+	builder.WriteString(", ")
+	builder.WriteString("theme=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Theme))
+	builder.WriteString(", ")
+	builder.WriteString("time_zone=")
+	builder.WriteString(_m.TimeZone)
 	builder.WriteString(", ")
 	builder.WriteString("reset_hash=<sensitive>")
 	builder.WriteString(", ")

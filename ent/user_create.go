@@ -99,6 +99,48 @@ func (_c *UserCreate) SetNillableEmailVerified(v *bool) *UserCreate {
 	return _c
 }
 
+// SetLanguage sets the "language" field.
+func (_c *UserCreate) SetLanguage(v string) *UserCreate {
+	_c.mutation.SetLanguage(v)
+	return _c
+}
+
+// SetNillableLanguage sets the "language" field if the given value is not nil.
+func (_c *UserCreate) SetNillableLanguage(v *string) *UserCreate {
+	if v != nil {
+		_c.SetLanguage(*v)
+	}
+	return _c
+}
+
+// SetTheme sets the "theme" field.
+func (_c *UserCreate) SetTheme(v user.Theme) *UserCreate {
+	_c.mutation.SetTheme(v)
+	return _c
+}
+
+// SetNillableTheme sets the "theme" field if the given value is not nil.
+func (_c *UserCreate) SetNillableTheme(v *user.Theme) *UserCreate {
+	if v != nil {
+		_c.SetTheme(*v)
+	}
+	return _c
+}
+
+// SetTimeZone sets the "time_zone" field.
+func (_c *UserCreate) SetTimeZone(v string) *UserCreate {
+	_c.mutation.SetTimeZone(v)
+	return _c
+}
+
+// SetNillableTimeZone sets the "time_zone" field if the given value is not nil.
+func (_c *UserCreate) SetNillableTimeZone(v *string) *UserCreate {
+	if v != nil {
+		_c.SetTimeZone(*v)
+	}
+	return _c
+}
+
 // SetResetHash sets the "reset_hash" field.
 func (_c *UserCreate) SetResetHash(v []byte) *UserCreate {
 	_c.mutation.SetResetHash(v)
@@ -236,6 +278,10 @@ func (_c *UserCreate) defaults() error {
 		v := user.DefaultEmailVerified
 		_c.mutation.SetEmailVerified(v)
 	}
+	if _, ok := _c.mutation.Theme(); !ok {
+		v := user.DefaultTheme
+		_c.mutation.SetTheme(v)
+	}
 	if _, ok := _c.mutation.ID(); !ok {
 		if user.DefaultID == nil {
 			return fmt.Errorf("ent: uninitialized user.DefaultID (forgotten import ent/runtime?)")
@@ -272,6 +318,24 @@ func (_c *UserCreate) check() error {
 	}
 	if _, ok := _c.mutation.EmailVerified(); !ok {
 		return &ValidationError{Name: "email_verified", err: errors.New(`ent: missing required field "User.email_verified"`)}
+	}
+	if v, ok := _c.mutation.Language(); ok {
+		if err := user.LanguageValidator(v); err != nil {
+			return &ValidationError{Name: "language", err: fmt.Errorf(`ent: validator failed for field "User.language": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.Theme(); !ok {
+		return &ValidationError{Name: "theme", err: errors.New(`ent: missing required field "User.theme"`)}
+	}
+	if v, ok := _c.mutation.Theme(); ok {
+		if err := user.ThemeValidator(v); err != nil {
+			return &ValidationError{Name: "theme", err: fmt.Errorf(`ent: validator failed for field "User.theme": %w`, err)}
+		}
+	}
+	if v, ok := _c.mutation.TimeZone(); ok {
+		if err := user.TimeZoneValidator(v); err != nil {
+			return &ValidationError{Name: "time_zone", err: fmt.Errorf(`ent: validator failed for field "User.time_zone": %w`, err)}
+		}
 	}
 	return nil
 }
@@ -331,6 +395,18 @@ func (_c *UserCreate) createSpec() (*User, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.EmailVerified(); ok {
 		_spec.SetField(user.FieldEmailVerified, field.TypeBool, value)
 		_node.EmailVerified = value
+	}
+	if value, ok := _c.mutation.Language(); ok {
+		_spec.SetField(user.FieldLanguage, field.TypeString, value)
+		_node.Language = value
+	}
+	if value, ok := _c.mutation.Theme(); ok {
+		_spec.SetField(user.FieldTheme, field.TypeEnum, value)
+		_node.Theme = value
+	}
+	if value, ok := _c.mutation.TimeZone(); ok {
+		_spec.SetField(user.FieldTimeZone, field.TypeString, value)
+		_node.TimeZone = value
 	}
 	if value, ok := _c.mutation.ResetHash(); ok {
 		_spec.SetField(user.FieldResetHash, field.TypeBytes, value)

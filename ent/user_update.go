@@ -99,6 +99,60 @@ func (_u *UserUpdate) SetNillableEmailVerified(v *bool) *UserUpdate {
 	return _u
 }
 
+// SetLanguage sets the "language" field.
+func (_u *UserUpdate) SetLanguage(v string) *UserUpdate {
+	_u.mutation.SetLanguage(v)
+	return _u
+}
+
+// SetNillableLanguage sets the "language" field if the given value is not nil.
+func (_u *UserUpdate) SetNillableLanguage(v *string) *UserUpdate {
+	if v != nil {
+		_u.SetLanguage(*v)
+	}
+	return _u
+}
+
+// ClearLanguage clears the value of the "language" field.
+func (_u *UserUpdate) ClearLanguage() *UserUpdate {
+	_u.mutation.ClearLanguage()
+	return _u
+}
+
+// SetTheme sets the "theme" field.
+func (_u *UserUpdate) SetTheme(v user.Theme) *UserUpdate {
+	_u.mutation.SetTheme(v)
+	return _u
+}
+
+// SetNillableTheme sets the "theme" field if the given value is not nil.
+func (_u *UserUpdate) SetNillableTheme(v *user.Theme) *UserUpdate {
+	if v != nil {
+		_u.SetTheme(*v)
+	}
+	return _u
+}
+
+// SetTimeZone sets the "time_zone" field.
+func (_u *UserUpdate) SetTimeZone(v string) *UserUpdate {
+	_u.mutation.SetTimeZone(v)
+	return _u
+}
+
+// SetNillableTimeZone sets the "time_zone" field if the given value is not nil.
+func (_u *UserUpdate) SetNillableTimeZone(v *string) *UserUpdate {
+	if v != nil {
+		_u.SetTimeZone(*v)
+	}
+	return _u
+}
+
+// ClearTimeZone clears the value of the "time_zone" field.
+func (_u *UserUpdate) ClearTimeZone() *UserUpdate {
+	_u.mutation.ClearTimeZone()
+	return _u
+}
+
 // SetResetHash sets the "reset_hash" field.
 func (_u *UserUpdate) SetResetHash(v []byte) *UserUpdate {
 	_u.mutation.SetResetHash(v)
@@ -282,6 +336,21 @@ func (_u *UserUpdate) check() error {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "User.name": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.Language(); ok {
+		if err := user.LanguageValidator(v); err != nil {
+			return &ValidationError{Name: "language", err: fmt.Errorf(`ent: validator failed for field "User.language": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Theme(); ok {
+		if err := user.ThemeValidator(v); err != nil {
+			return &ValidationError{Name: "theme", err: fmt.Errorf(`ent: validator failed for field "User.theme": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.TimeZone(); ok {
+		if err := user.TimeZoneValidator(v); err != nil {
+			return &ValidationError{Name: "time_zone", err: fmt.Errorf(`ent: validator failed for field "User.time_zone": %w`, err)}
+		}
+	}
 	return nil
 }
 
@@ -314,6 +383,21 @@ func (_u *UserUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.EmailVerified(); ok {
 		_spec.SetField(user.FieldEmailVerified, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.Language(); ok {
+		_spec.SetField(user.FieldLanguage, field.TypeString, value)
+	}
+	if _u.mutation.LanguageCleared() {
+		_spec.ClearField(user.FieldLanguage, field.TypeString)
+	}
+	if value, ok := _u.mutation.Theme(); ok {
+		_spec.SetField(user.FieldTheme, field.TypeEnum, value)
+	}
+	if value, ok := _u.mutation.TimeZone(); ok {
+		_spec.SetField(user.FieldTimeZone, field.TypeString, value)
+	}
+	if _u.mutation.TimeZoneCleared() {
+		_spec.ClearField(user.FieldTimeZone, field.TypeString)
 	}
 	if value, ok := _u.mutation.ResetHash(); ok {
 		_spec.SetField(user.FieldResetHash, field.TypeBytes, value)
@@ -508,6 +592,60 @@ func (_u *UserUpdateOne) SetNillableEmailVerified(v *bool) *UserUpdateOne {
 	if v != nil {
 		_u.SetEmailVerified(*v)
 	}
+	return _u
+}
+
+// SetLanguage sets the "language" field.
+func (_u *UserUpdateOne) SetLanguage(v string) *UserUpdateOne {
+	_u.mutation.SetLanguage(v)
+	return _u
+}
+
+// SetNillableLanguage sets the "language" field if the given value is not nil.
+func (_u *UserUpdateOne) SetNillableLanguage(v *string) *UserUpdateOne {
+	if v != nil {
+		_u.SetLanguage(*v)
+	}
+	return _u
+}
+
+// ClearLanguage clears the value of the "language" field.
+func (_u *UserUpdateOne) ClearLanguage() *UserUpdateOne {
+	_u.mutation.ClearLanguage()
+	return _u
+}
+
+// SetTheme sets the "theme" field.
+func (_u *UserUpdateOne) SetTheme(v user.Theme) *UserUpdateOne {
+	_u.mutation.SetTheme(v)
+	return _u
+}
+
+// SetNillableTheme sets the "theme" field if the given value is not nil.
+func (_u *UserUpdateOne) SetNillableTheme(v *user.Theme) *UserUpdateOne {
+	if v != nil {
+		_u.SetTheme(*v)
+	}
+	return _u
+}
+
+// SetTimeZone sets the "time_zone" field.
+func (_u *UserUpdateOne) SetTimeZone(v string) *UserUpdateOne {
+	_u.mutation.SetTimeZone(v)
+	return _u
+}
+
+// SetNillableTimeZone sets the "time_zone" field if the given value is not nil.
+func (_u *UserUpdateOne) SetNillableTimeZone(v *string) *UserUpdateOne {
+	if v != nil {
+		_u.SetTimeZone(*v)
+	}
+	return _u
+}
+
+// ClearTimeZone clears the value of the "time_zone" field.
+func (_u *UserUpdateOne) ClearTimeZone() *UserUpdateOne {
+	_u.mutation.ClearTimeZone()
 	return _u
 }
 
@@ -707,6 +845,21 @@ func (_u *UserUpdateOne) check() error {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "User.name": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.Language(); ok {
+		if err := user.LanguageValidator(v); err != nil {
+			return &ValidationError{Name: "language", err: fmt.Errorf(`ent: validator failed for field "User.language": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Theme(); ok {
+		if err := user.ThemeValidator(v); err != nil {
+			return &ValidationError{Name: "theme", err: fmt.Errorf(`ent: validator failed for field "User.theme": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.TimeZone(); ok {
+		if err := user.TimeZoneValidator(v); err != nil {
+			return &ValidationError{Name: "time_zone", err: fmt.Errorf(`ent: validator failed for field "User.time_zone": %w`, err)}
+		}
+	}
 	return nil
 }
 
@@ -756,6 +909,21 @@ func (_u *UserUpdateOne) sqlSave(ctx context.Context) (_node *User, err error) {
 	}
 	if value, ok := _u.mutation.EmailVerified(); ok {
 		_spec.SetField(user.FieldEmailVerified, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.Language(); ok {
+		_spec.SetField(user.FieldLanguage, field.TypeString, value)
+	}
+	if _u.mutation.LanguageCleared() {
+		_spec.ClearField(user.FieldLanguage, field.TypeString)
+	}
+	if value, ok := _u.mutation.Theme(); ok {
+		_spec.SetField(user.FieldTheme, field.TypeEnum, value)
+	}
+	if value, ok := _u.mutation.TimeZone(); ok {
+		_spec.SetField(user.FieldTimeZone, field.TypeString, value)
+	}
+	if _u.mutation.TimeZoneCleared() {
+		_spec.ClearField(user.FieldTimeZone, field.TypeString)
 	}
 	if value, ok := _u.mutation.ResetHash(); ok {
 		_spec.SetField(user.FieldResetHash, field.TypeBytes, value)

@@ -5,9 +5,11 @@ import (
 	"strings"
 
 	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/identity/people"
+	"github.com/magpie-search/magpie/internal/patch"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -22,7 +24,30 @@ func me(p people.Profile, err error) (*model.Me, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &model.Me{User: p.User, Workspace: p.Workspace, Role: roleModel(p.Role), HasPassword: p.User.PasswordHash != ""}, nil
+	return &model.Me{User: p.User, Workspace: p.Workspace, Role: roleModel(p.Role), HasPassword: p.User.PasswordHash != "", Preferences: preferences(p.User)}, nil
+}
+
+func preferences(row *ent.User) *model.Preferences {
+	return &model.Preferences{Language: nilIfZero(row.Language), Theme: model.Theme(row.Theme), TimeZone: nilIfZero(row.TimeZone)}
+}
+
+// ownPreferences returns the preferences of the caller, and null for those of others.
+func ownPreferences(ctx context.Context, row *ent.User) (own *model.Preferences) {
+	if v, ok := viewer.From(ctx); ok && v.Kind == viewer.KindSession && v.Subject == row.ID {
+		own = preferences(row)
+	}
+	return own
+}
+
+func profileChange(in model.UpdateProfileInput) authn.ProfileChange {
+	change := authn.ProfileChange{Name: field(in.Name)}
+	if p := in.Preferences; p != nil {
+		change.Language, change.TimeZone = nullableField(p.Language), nullableField(p.TimeZone)
+		if p.Theme != nil {
+			change.Theme = patch.Set(user.Theme(*p.Theme))
+		}
+	}
+	return change
 }
 
 func roleModel[T ~string](role T) model.Role { return model.Role(strings.ToUpper(string(role))) }

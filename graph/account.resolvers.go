@@ -48,7 +48,7 @@ func (r *mutationResolver) ResetPassword(ctx context.Context, input model.ResetP
 }
 
 func (r *mutationResolver) UpdateProfile(ctx context.Context, input model.UpdateProfileInput) (*ent.User, error) {
-	return r.Accounts.Rename(ctx, input.Name)
+	return r.Accounts.ChangeProfile(ctx, profileChange(input))
 }
 
 func (r *mutationResolver) SwitchWorkspace(ctx context.Context, id uuid.UUID) (*model.SessionToken, error) {
@@ -78,6 +78,10 @@ func (r *queryResolver) MyWorkspaces(ctx context.Context) ([]*model.MyWorkspace,
 
 func (r *sessionResolver) Current(ctx context.Context, obj *ent.Session) (bool, error) {
 	return isCurrent(ctx, obj), nil
+}
+
+func (r *userResolver) Preferences(ctx context.Context, obj *ent.User) (*model.Preferences, error) {
+	return ownPreferences(ctx, obj), nil
 }
 
 func (r *Resolver) Session() generated.SessionResolver { return &sessionResolver{r} }

@@ -84,6 +84,7 @@ func calls() map[string]maker {
 	maps.Copy(all, automationCalls())
 	maps.Copy(all, toolCalls())
 	maps.Copy(all, approvalCalls())
+	maps.Copy(all, databaseCalls())
 	return all
 }
 

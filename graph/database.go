@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/connectors"
@@ -97,6 +98,74 @@ func (r *Resolver) databaseSchema(ctx context.Context, query, table, database *s
 		out[i] = databaseTable(match.Summary())
 	}
 	return out, nil
+}
+
+func (r *Resolver) databases(ctx context.Context, named *uuid.UUID) ([]*model.AttachedDatabase, error) {
+	scope, err := r.databaseScope(ctx, named)
+	if err != nil {
+		return nil, err
+	}
+	all, err := r.Databases.Overviews(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*model.AttachedDatabase, len(all))
+	for i, o := range all {
+		out[i] = &model.AttachedDatabase{
+			ID: o.ID, Name: o.Name, Dialect: o.Dialect, CollectionID: o.Collection, SchemaSyncedAt: moment(o.SyncedAt), Tables: o.Tables, LastError: nilIfZero(o.LastError),
+		}
+	}
+	return out, nil
+}
+
+// tableSeparator stands between schema and name in a cursor. No name contains it.
+const tableSeparator = "\x00"
+
+func (r *Resolver) databaseTables(ctx context.Context, id uuid.UUID, matching *string, after cursor, first *int) (*model.DatabaseTableConnection, error) {
+	scope, err := r.databaseScope(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	browse := attached.Browse{Database: id, Matching: strings.TrimSpace(orZero(matching)), Limit: *first}
+	if err := check.Length("matching", browse.Matching, maxDatabaseName); err != nil {
+		return nil, err
+	}
+	if after != nil {
+		schema, name, ok := strings.Cut(fmt.Sprint(after.Value), tableSeparator)
+		if !ok {
+			return nil, apierr.Invalid("after", "must be the cursor of a table")
+		}
+		browse.After = attached.TableName{Schema: schema, Name: name}
+	}
+	page, err := r.Databases.Browse(ctx, scope, browse)
+	if err != nil {
+		return nil, err
+	}
+	out := &model.DatabaseTableConnection{
+		Edges: make([]*model.DatabaseTableEdge, len(page.Tables)), TotalCount: page.Total,
+		PageInfo: &entgql.PageInfo[uuid.UUID]{HasNextPage: page.HasMore, HasPreviousPage: after != nil},
+	}
+	for i, m := range page.Tables {
+		out.Edges[i] = &model.DatabaseTableEdge{
+			Node: databaseTable(m.Summary()), Cursor: entgql.Cursor[uuid.UUID]{ID: id, Value: m.Table.Schema + tableSeparator + m.Table.Name},
+		}
+	}
+	if n := len(out.Edges); n > 0 {
+		out.PageInfo.StartCursor, out.PageInfo.EndCursor = &out.Edges[0].Cursor, &out.Edges[n-1].Cursor
+	}
+	return out, nil
+}
+
+func (r *Resolver) databaseTable(ctx context.Context, id uuid.UUID, table string) (*model.DatabaseTable, error) {
+	name := id.String()
+	if err := check.Text("table", table, maxTableName); err != nil {
+		return nil, err
+	}
+	found, err := r.databaseSchema(ctx, nil, &table, &name, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return found[0], nil
 }
 
 func databaseTable(s attached.Summary) *model.DatabaseTable {

@@ -8,9 +8,22 @@ package graph
 import (
 	"context"
 
+	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
 	"github.com/magpie-search/magpie/graph/model"
 )
+
+func (r *queryResolver) Databases(ctx context.Context, collectionID *uuid.UUID) ([]*model.AttachedDatabase, error) {
+	return r.databases(ctx, collectionID)
+}
+
+func (r *queryResolver) DatabaseTables(ctx context.Context, databaseID uuid.UUID, matching *string, after *entgql.Cursor[uuid.UUID], first *int) (*model.DatabaseTableConnection, error) {
+	return r.databaseTables(ctx, databaseID, matching, after, first)
+}
+
+func (r *queryResolver) DatabaseTable(ctx context.Context, databaseID uuid.UUID, table string) (*model.DatabaseTable, error) {
+	return r.databaseTable(ctx, databaseID, table)
+}
 
 func (r *queryResolver) DatabaseSchema(ctx context.Context, query *string, table *string, database *string, collection *uuid.UUID, limit *int) ([]*model.DatabaseTable, error) {
 	return r.databaseSchema(ctx, query, table, database, collection, limit)

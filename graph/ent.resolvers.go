@@ -68,6 +68,8 @@ func (r *Resolver) ToolIntegration() generated.ToolIntegrationResolver {
 	return &toolIntegrationResolver{r}
 }
 
+func (r *Resolver) User() generated.UserResolver { return &userResolver{r} }
+
 type (
 	aPIKeyResolver             struct{ *Resolver }
 	agentResolver              struct{ *Resolver }
@@ -86,4 +88,5 @@ type (
 	queryResolver              struct{ *Resolver }
 	syncJobResolver            struct{ *Resolver }
 	toolIntegrationResolver    struct{ *Resolver }
+	userResolver               struct{ *Resolver }
 )

@@ -229,6 +229,7 @@ type tenant struct {
 	integration, inbound     uuid.UUID // an inbound integration and an event of it
 	automation, automated    uuid.UUID // an automation and a run of it
 	tools, tool              uuid.UUID // an integration with tools and a tool of it
+	database                 uuid.UUID // an attached database, for some tests
 	approval, allowed        uuid.UUID // a pending approval and a grant for an agent
 	email                    string
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // countRows returns the number of rows of a workspace in each table that has some and
@@ -122,6 +123,7 @@ func TestAPersonOverGraphQL(t *testing.T) {
 	if got := h.ask(t, ada, `mutation { updateProfile(input: {name: " Ada L. "}) { name } }`, nil); got.at("updateProfile.name") != "Ada L." {
 		t.Errorf("%s", got.body)
 	}
+	h.preferencesArePersonal(t, ada)
 	if got := h.ask(t, ada, `mutation { updateProfile(input: {name: "\u00a0"}) { name } }`, nil); got.code() != "invalid_request" {
 		t.Errorf("%s", got.body)
 	}
@@ -155,5 +157,40 @@ func TestAPersonOverGraphQL(t *testing.T) {
 	}
 	if _, err := h.resolver.Accounts.Authenticate(t.Context(), token); err == nil {
 		t.Error("the old token is accepted")
+	}
+}
+
+// preferencesArePersonal changes a person's preferences, which others do not see.
+func (h *fixture) preferencesArePersonal(t *testing.T, ada viewer.Viewer) {
+	t.Helper()
+	const shown = "{ me { preferences { language theme timeZone } user { preferences { theme } } } }"
+	if got := h.ask(t, ada, shown, nil); got.at("me.preferences.theme") != "SYSTEM" || got.at("me.preferences.language") != nil || got.at("me.preferences.timeZone") != nil {
+		t.Errorf("at first: %s", got.body)
+	}
+	set := func(input string) answer {
+		return h.ask(t, ada, "mutation { updateProfile(input: "+input+") { name preferences { language theme timeZone } } }", nil)
+	}
+	if got := set(`{preferences: {language: "de", theme: DARK, timeZone: "Europe/Berlin"}}`); got.at("updateProfile.preferences.theme") != "DARK" || got.at("updateProfile.name") != "Ada L." {
+		t.Errorf("set: %s", got.body)
+	}
+	if got := set(`{preferences: {timeZone: null}}`); got.at("updateProfile.preferences.timeZone") != nil || got.at("updateProfile.preferences.language") != "de" {
+		t.Errorf("cleared: %s", got.body)
+	}
+	if got := h.ask(t, ada, shown, nil); got.at("me.preferences.theme") != "DARK" || got.at("me.user.preferences.theme") != "DARK" {
+		t.Errorf("kept: %s", got.body)
+	}
+	other := ada
+	other.Subject = uuid.New()
+	if got := h.ask(t, other, "{ members { edges { node { user { name preferences { theme } } } } } }", nil); got.code() != "" || !strings.Contains(got.body, "Ada L.") || strings.Contains(got.body, "DARK") {
+		t.Errorf("others see: %s", got.body)
+	}
+	for input, part := range map[string]string{
+		`{}`: "or preferences must be given", `{preferences: {}}`: "or preferences must be given", `{preferences: {language: "german language"}}`: "language tag",
+		`{preferences: {timeZone: "Mars/Olympus"}}`: "time zone database", `{preferences: {timeZone: "Local"}}`: "time zone database", `{preferences: {timeZone: "../etc/passwd"}}`: "time zone database",
+		`{preferences: {language: ""}}`: "language tag",
+	} {
+		if got := set(input); got.code() != "invalid_request" || !strings.Contains(got.body, part) {
+			t.Errorf("%s: %s", input, got.body)
+		}
 	}
 }

@@ -153,7 +153,7 @@ func withoutDocuments() map[string]string {
 		"Mutation.deleteDocument":     "has a test of its own, since it ends what there is to see",
 		"Mutation.retryItems":         "has a test of its own, since it can be done once",
 	}
-	for _, name := range strings.Fields(`agent agentTemplate agentTemplates agentTools agents apiKey apiKeys approvalSettings automation automationRun automationRuns automationTemplates automations chatModels connectorKinds databaseSchema inboundEvents inboundIntegration inboundIntegrations inboundProviders invitation invitationOfToken
+	for _, name := range strings.Fields(`agent agentTemplate agentTemplates agentTools agents apiKey apiKeys approvalSettings automation automationRun automationRuns automationTemplates automations chatModels connectorKinds databaseSchema databaseTable databaseTables databases inboundEvents inboundIntegration inboundIntegrations inboundProviders invitation invitationOfToken
 		invitations me member members mySessions myWorkspaces oauthGrants oauthProviders queryDatabase signInMethods signUpAllowed toolGrants toolIntegration toolIntegrations toolProviders usage`) {
 		out["Query."+name] = no
 	}

@@ -41,6 +41,7 @@ func lists(n *tenant) map[string]trial {
 		"Query.approvals":                    {"{ approvals {" + page + "edges { node { title arguments status mayDecide approverRole approverIds } } } }", nil, ""},
 		"Query.toolGrants":                   {"query($i: ID!) { toolGrants(agentId: $i) {" + page + "edges { node { tool scope } } } }", id(n.agent), ""},
 		"Query.inboundEvents":                {"{ inboundEvents {" + page + "edges { node { summary type status automationIds } } } }", nil, ""},
+		"Query.databaseTables":               {"query($i: ID!) { databaseTables(databaseId: $i) {" + page + "edges { node { table columns { name } joins } } } }", id(n.database), ""},
 		"Query.syncJobs":                     {"query($i: ID!) { syncJobs(connectorId: $i) {" + page + "edges { node { status startedAt duration pages bytesFetched progress { indexed } stats { added } } } } }", id(n.connector), ""},
 		"Query.syncItems":                    {"query($i: ID!) { syncItems(connectorId: $i) {" + page + "edges { node { path status reason } } } }", id(n.connector), ""},
 		"Query.quarantinedDocuments":         {"query($i: ID!) { quarantinedDocuments(connectorId: $i, first: 40) {" + page + "edges { node { title content source } } } }", id(n.connector), ""},
@@ -129,6 +130,7 @@ func (h *fixture) rowsOf(t *testing.T, n *tenant, number int) {
 	aToolIntegration(t, h, n)
 	anApproval(t, h, n)
 	aToolGrant(t, h, n, uuid.Nil)
+	h.aTable(t, n, n.database, name, "")
 	talk := must[*ent.Conversation](t)(h.db.Ent.Conversation.Create().SetTitle(name).Save(owner))
 	for _, id := range []uuid.UUID{talk.ID, n.talk} {
 		must[*ent.Message](t)(h.db.Ent.Message.Create().SetConversationID(id).SetRole("USER").SetContent(name).Save(owner))
@@ -156,6 +158,7 @@ func TestTheStatementsOfAListDoNotGrowWithItsRows(t *testing.T) {
 	if err := h.resolver.Index.SetSummary(t.Context(), scope, ada.document, "Kept."); err != nil {
 		t.Fatal(err)
 	}
+	ada.database = aDatabase(t, h, ada)
 	sizes := []int{3, 30}
 	found := map[string][]int64{}
 	bytes := map[string][]int{}

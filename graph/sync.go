@@ -43,6 +43,18 @@ func (r *Resolver) syncWait(ctx context.Context, row *ent.SyncJob) (wait *model.
 	return wait, nil
 }
 
+// eventWait returns what the job of an event waits for now.
+func (r *Resolver) eventWait(ctx context.Context, e *model.SyncProgressEvent) (wait *model.SyncWait, err error) {
+	if !syncjob.Open(e.Status) {
+		return wait, nil
+	}
+	row, err := r.Jobs.Find(ctx, e.JobID, nil)
+	if err != nil {
+		return nil, err
+	}
+	return r.syncWait(ctx, row)
+}
+
 func (r *Resolver) startSync(ctx context.Context, connectorID uuid.UUID, in *model.StartSyncInput) (*ent.SyncJob, error) {
 	o, err := syncOptions(in)
 	if err != nil {
@@ -139,7 +151,7 @@ func progressEvent(s syncjob.Snapshot) *model.SyncProgressEvent {
 		},
 		Warnings: append([]string{}, s.Warnings...), StartedAt: s.StartedAt,
 		ConnectorID: s.Connector, CreatedAt: s.CreatedAt, Attempt: s.Attempt, Revision: s.Revision,
-		Error: nilIfZero(s.Error), FinishedAt: moment(s.FinishedAt),
+		SourceTotal: nilIfZero(s.Announced), Error: nilIfZero(s.Error), FinishedAt: moment(s.FinishedAt),
 	}
 	if e.StartedAt.IsZero() {
 		e.StartedAt = s.CreatedAt

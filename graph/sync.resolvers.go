@@ -14,6 +14,7 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/graph/generated"
 	"github.com/magpie-search/magpie/graph/model"
 	domain "github.com/magpie-search/magpie/internal/syncjob"
 )
@@ -73,3 +74,13 @@ func (r *syncJobResolver) StartedAt(ctx context.Context, obj *ent.SyncJob) (*tim
 	started := domain.StartedAt(obj)
 	return &started, nil
 }
+
+func (r *syncProgressEventResolver) WaitingFor(ctx context.Context, obj *model.SyncProgressEvent) (*model.SyncWait, error) {
+	return r.eventWait(ctx, obj)
+}
+
+func (r *Resolver) SyncProgressEvent() generated.SyncProgressEventResolver {
+	return &syncProgressEventResolver{r}
+}
+
+type syncProgressEventResolver struct{ *Resolver }

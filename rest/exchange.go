@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/google/uuid"
@@ -222,6 +223,14 @@ func (x *exchange) readPath(parameters []string, values variables) error {
 			next++
 			continue
 		}
+		if s.parameter == x.route.textParameter {
+			if !isPathText(parameters[next]) {
+				return apierr.NotFound(noun(x.route.segments[i-1].literal))
+			}
+			values[s.parameter] = parameters[next]
+			next++
+			continue
+		}
 		id, ok := parseUUID(parameters[next])
 		if !ok {
 			return apierr.NotFound(noun(x.route.segments[i-1].literal))
@@ -230,6 +239,12 @@ func (x *exchange) readPath(parameters []string, values variables) error {
 		next++
 	}
 	return nil
+}
+
+// isPathText reports whether a path parameter can be the text that identifies an
+// object: PostgreSQL can store it, and it is not longer than any such text.
+func isPathText(text string) bool {
+	return len(text) <= maxPathText && utf8.ValidString(text) && !strings.ContainsRune(text, 0)
 }
 
 // run runs the operation of the route and sends its result.

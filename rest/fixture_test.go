@@ -456,5 +456,6 @@ func rows() map[string]any {
 	maps.Copy(all, automationRows())
 	maps.Copy(all, toolRows(kind))
 	maps.Copy(all, approvalRows())
+	maps.Copy(all, databaseRows())
 	return all
 }

@@ -98,6 +98,9 @@ func (d *describer) value(s *shape, t *ast.Type) *openapi.Schema {
 	case s.kind == connection:
 		out = openapi.Of(openapi.Array)
 		out.Items = d.element(s.lookup("edges.node")) // the schema allows null nodes, but there are none
+	case s.list && t.Elem.Elem != nil: // rows of scalars
+		out = openapi.Of(openapi.Array)
+		out.Items = d.value(s, t.Elem)
 	case s.list:
 		out = openapi.Of(openapi.Array)
 		if out.Items = d.element(s); !t.Elem.NonNull {
@@ -218,6 +221,8 @@ func scalar(name string) *openapi.Schema {
 	case "Boolean":
 		return openapi.Of(openapi.Boolean)
 	case "Any":
+		return &openapi.Schema{Type: openapi.Types{openapi.String, openapi.Number, openapi.Boolean}}
+	case "DatabaseValue":
 		return &openapi.Schema{Type: openapi.Types{openapi.String, openapi.Number, openapi.Boolean}}
 	case "AuditValue": // anything
 		s := openapi.Of(openapi.String)

@@ -29,8 +29,15 @@ func (d *describer) pathParameters(r *route) []*openapi.Parameter {
 			})
 			continue
 		}
-		schema.Format, schema.Pattern = "uuid", uuidPattern
 		what := strings.ToLower(noun(r.segments[i-1].literal))
+		if s.parameter == r.textParameter {
+			out = append(out, &openapi.Parameter{
+				Name: s.parameter, In: "path", Required: true, Schema: schema, Example: "example",
+				Description: "The name or the source's id of the " + what + ". An unknown one is answered with 404.",
+			})
+			continue
+		}
+		schema.Format, schema.Pattern = "uuid", uuidPattern
 		out = append(out, &openapi.Parameter{
 			Name: s.parameter, In: "path", Required: true, Schema: schema,
 			Description: "The ID of the " + what + ". A malformed ID is answered with 404.",

@@ -34,7 +34,15 @@ func peopleRoutes() []*route {
 			}},
 		{Route: Route{http.MethodPost, "/api/v1/auth/logout-everywhere", "SignOutEverywhere", dashboard, false, 200}, answer: ".", endsSession: true},
 		{Route: Route{http.MethodGet, "/api/v1/auth/me", "GetMe", dashboard, false, 200}},
-		{Route: Route{http.MethodPut, "/api/v1/auth/me", "UpdateProfile", dashboard, false, 200}, from: body, input: true, fields: []field{name}},
+		{Route: Route{http.MethodPut, "/api/v1/auth/me", "UpdateProfile", dashboard, false, 200},
+			from: body, input: true, fields: []field{
+				{name: "name", variable: "input.name", maxLength: maxName, nonEmpty: true},
+				{name: "preferences", kind: group, fields: []field{
+					{name: "language", variable: "input.preferences.language", nullable: true, maxLength: 35},
+					{name: "theme", variable: "input.preferences.theme", enum: true, allowed: []string{"light", "dark", "system"}},
+					{name: "time_zone", variable: "input.preferences.timeZone", nullable: true, maxLength: 64},
+				}},
+			}},
 		{Route: Route{http.MethodPut, "/api/v1/auth/password", "ChangePassword", dashboard, false, 200},
 			from: body, input: true, answer: ".", statuses: []int{often}, fields: []field{
 				{name: "current_password", variable: "input.currentPassword", required: true},

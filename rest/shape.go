@@ -139,14 +139,14 @@ func fragmentTypes(schema *ast.Schema, on []string, condition string, abstract b
 
 func shapeOfField(schema *ast.Schema, f *ast.Field) (*shape, error) {
 	t := f.Definition.Type
-	list := false
+	list, nested := false, false
 	for t.Elem != nil {
-		if list {
-			return nil, fmt.Errorf("%s is a list of lists", f.Alias)
-		}
-		t, list = t.Elem, true
+		t, list, nested = t.Elem, true, list
 	}
 	definition := schema.Types[t.NamedType]
+	if nested && definition.Kind != ast.Scalar {
+		return nil, fmt.Errorf("%s is a list of lists", f.Alias)
+	}
 	switch definition.Kind {
 	case ast.Enum:
 		return &shape{kind: enumKind, of: definition, list: list}, nil

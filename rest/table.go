@@ -53,6 +53,7 @@ type route struct {
 	statuses        []int    // further error statuses for the OpenAPI document
 	scopeVariable   string   // the variable of the collection that must be within the key's scope
 	nameVariable    string   // the variable of a path parameter that is a name instead of an ID
+	textParameter   string   // the path parameter that is a text instead of an ID; empty for none
 	optionalSession bool     // an anonymous route that evaluates a session
 	mayForbid       bool     // an anonymous route that may answer 403
 	startsFlow      bool     // starts a flow that only the same browser can finish
@@ -73,6 +74,8 @@ const (
 	maxEvents  = 100
 	maxComment = 500 // characters
 	maxEventID = 100 // characters
+
+	maxPathText = 1100 // bytes of a text in a path
 )
 
 func newTable() []*route {
@@ -162,6 +165,7 @@ func newTable() []*route {
 	table = append(table, flowRoutes()...)
 	table = append(table, auditRoutes()...)
 	table = append(table, engineRoutes()...)
+	table = append(table, databaseRoutes()...)
 	table = append(table, inboundRoutes()...)
 	table = append(table, automationRoutes()...)
 	table = append(table, toolRoutes()...)
@@ -317,6 +321,10 @@ func noun(before string) string {
 		return "Approval"
 	case "tool-grants":
 		return "Grant"
+	case "databases":
+		return "Database"
+	case "tables":
+		return "Table"
 	case "callback":
 		return "Provider"
 	default:

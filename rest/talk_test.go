@@ -33,7 +33,7 @@ func talkRows() map[string]any {
 		"id": conversationID, "title": "Queues", "kind": "AGENT", "collectionID": nil, "agentID": connectorID, "messageCount": 2,
 		"createdAt": early, "updatedAt": late, "messages": page("", question, answer),
 	}
-	asked := []any{object{"query": "queues", "count": 3, "zeroResults": 1, "clicks": 0, "averageScore": nil, "lastAt": late}}
+	asked := []any{object{"query": "queues", "count": 3, "zeroResults": 1, "clicks": 0, "averageScore": nil, "collectionId": collectionID, "lastAt": late}}
 	key := object{
 		"id": keyID, "name": "Site", "status": "ACTIVE", "publishableHint": "svc_pk_ab", "secretHint": "svc_sk_cd", "allowAllCollections": false,
 		"allowedCollections": []any{collectionID}, "defaultCollection": nil, "allowedHosts": []any{"docs.example.com"}, "allowedReferers": []any{},

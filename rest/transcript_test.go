@@ -338,6 +338,7 @@ func TestEveryRouteHasItsTranscript(t *testing.T) {
 	maps.Copy(told, automationExamples())
 	maps.Copy(told, toolExamples())
 	maps.Copy(told, approvalExamples())
+	maps.Copy(told, databaseExamples())
 	written := map[string]bool{}
 	for _, route := range rest.Routes() {
 		name := route.Method + " " + route.Pattern

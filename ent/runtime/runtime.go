@@ -2372,6 +2372,14 @@ func init() {
 	userDescEmailVerified := userFields[3].Descriptor()
 	// user.DefaultEmailVerified holds the default value on creation for the email_verified field.
 	user.DefaultEmailVerified = userDescEmailVerified.Default.(bool)
+	// userDescLanguage is the schema descriptor for language field.
+	userDescLanguage := userFields[4].Descriptor()
+	// user.LanguageValidator is a validator for the "language" field. It is called by the builders before save.
+	user.LanguageValidator = userDescLanguage.Validators[0].(func(string) error)
+	// userDescTimeZone is the schema descriptor for time_zone field.
+	userDescTimeZone := userFields[6].Descriptor()
+	// user.TimeZoneValidator is a validator for the "time_zone" field. It is called by the builders before save.
+	user.TimeZoneValidator = userDescTimeZone.Validators[0].(func(string) error)
 	// userDescID is the schema descriptor for id field.
 	userDescID := userMixinFields0[0].Descriptor()
 	// user.DefaultID holds the default value on creation for the id field.

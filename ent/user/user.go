@@ -3,6 +3,9 @@
 package user
 
 import (
+	"fmt"
+	"io"
+	"strconv"
 	"time"
 
 	"entgo.io/ent"
@@ -28,6 +31,12 @@ const (
 	FieldPasswordHash = "password_hash"
 	// FieldEmailVerified holds the string denoting the email_verified field in the database.
 	FieldEmailVerified = "email_verified"
+	// FieldLanguage holds the string denoting the language field in the database.
+	FieldLanguage = "language"
+	// FieldTheme holds the string denoting the theme field in the database.
+	FieldTheme = "theme"
+	// FieldTimeZone holds the string denoting the time_zone field in the database.
+	FieldTimeZone = "time_zone"
 	// FieldResetHash holds the string denoting the reset_hash field in the database.
 	FieldResetHash = "reset_hash"
 	// FieldResetExpiresAt holds the string denoting the reset_expires_at field in the database.
@@ -65,6 +74,9 @@ var Columns = []string{
 	FieldName,
 	FieldPasswordHash,
 	FieldEmailVerified,
+	FieldLanguage,
+	FieldTheme,
+	FieldTimeZone,
 	FieldResetHash,
 	FieldResetExpiresAt,
 	FieldResetWorkspaceID,
@@ -102,9 +114,40 @@ var (
 	NameValidator func(string) error
 	// DefaultEmailVerified holds the default value on creation for the "email_verified" field.
 	DefaultEmailVerified bool
+	// LanguageValidator is a validator for the "language" field. It is called by the builders before save.
+	LanguageValidator func(string) error
+	// TimeZoneValidator is a validator for the "time_zone" field. It is called by the builders before save.
+	TimeZoneValidator func(string) error
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() uuid.UUID
 )
+
+// Theme defines the type for the "theme" enum field.
+type Theme string
+
+// ThemeSystem is the default value of the Theme enum.
+const DefaultTheme = ThemeSystem
+
+// Theme values.
+const (
+	ThemeLight  Theme = "LIGHT"
+	ThemeDark   Theme = "DARK"
+	ThemeSystem Theme = "SYSTEM"
+)
+
+func (t Theme) String() string {
+	return string(t)
+}
+
+// ThemeValidator is a validator for the "theme" field enum values. It is called by the builders before save.
+func ThemeValidator(t Theme) error {
+	switch t {
+	case ThemeLight, ThemeDark, ThemeSystem:
+		return nil
+	default:
+		return fmt.Errorf("user: invalid enum value for theme field: %q", t)
+	}
+}
 
 // OrderOption defines the ordering options for the User queries.
 type OrderOption func(*sql.Selector)
@@ -142,6 +185,21 @@ func ByPasswordHash(opts ...sql.OrderTermOption) OrderOption {
 // ByEmailVerified orders the results by the email_verified field.
 func ByEmailVerified(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldEmailVerified, opts...).ToFunc()
+}
+
+// ByLanguage orders the results by the language field.
+func ByLanguage(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldLanguage, opts...).ToFunc()
+}
+
+// ByTheme orders the results by the theme field.
+func ByTheme(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldTheme, opts...).ToFunc()
+}
+
+// ByTimeZone orders the results by the time_zone field.
+func ByTimeZone(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldTimeZone, opts...).ToFunc()
 }
 
 // ByResetExpiresAt orders the results by the reset_expires_at field.
@@ -194,4 +252,22 @@ func newSessionsStep() *sqlgraph.Step {
 		sqlgraph.To(SessionsInverseTable, FieldID),
 		sqlgraph.Edge(sqlgraph.O2M, false, SessionsTable, SessionsColumn),
 	)
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (e Theme) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(e.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (e *Theme) UnmarshalGQL(val interface{}) error {
+	str, ok := val.(string)
+	if !ok {
+		return fmt.Errorf("enum %T must be a string", val)
+	}
+	*e = Theme(str)
+	if err := ThemeValidator(*e); err != nil {
+		return fmt.Errorf("%s is not a valid Theme", str)
+	}
+	return nil
 }

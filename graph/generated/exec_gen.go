@@ -77,7 +77,9 @@ type ResolverRoot interface {
 	Subscription() SubscriptionResolver
 	SyncJob() SyncJobResolver
 	SyncPlan() SyncPlanResolver
+	SyncProgressEvent() SyncProgressEventResolver
 	ToolIntegration() ToolIntegrationResolver
+	User() UserResolver
 }
 
 type DirectiveRoot struct {
@@ -388,6 +390,16 @@ type ComplexityRoot struct {
 		SlackChannel       func(childComplexity int) int
 		SlackIntegrationID func(childComplexity int) int
 		ToolPolicy         func(childComplexity int) int
+	}
+
+	AttachedDatabase struct {
+		CollectionID   func(childComplexity int) int
+		Dialect        func(childComplexity int) int
+		ID             func(childComplexity int) int
+		LastError      func(childComplexity int) int
+		Name           func(childComplexity int) int
+		SchemaSyncedAt func(childComplexity int) int
+		Tables         func(childComplexity int) int
 	}
 
 	AuditChange struct {
@@ -793,6 +805,17 @@ type ComplexityRoot struct {
 		Table          func(childComplexity int) int
 	}
 
+	DatabaseTableConnection struct {
+		Edges      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	DatabaseTableEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	DeletionGuard struct {
 		Blocked   func(childComplexity int) int
 		Existing  func(childComplexity int) int
@@ -1137,6 +1160,7 @@ type ComplexityRoot struct {
 
 	Me struct {
 		HasPassword func(childComplexity int) int
+		Preferences func(childComplexity int) int
 		Role        func(childComplexity int) int
 		User        func(childComplexity int) int
 		Workspace   func(childComplexity int) int
@@ -1420,6 +1444,12 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	Preferences struct {
+		Language func(childComplexity int) int
+		Theme    func(childComplexity int) int
+		TimeZone func(childComplexity int) int
+	}
+
 	Query struct {
 		APIKey               func(childComplexity int, id uuid.UUID) int
 		APIKeys              func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) int
@@ -1448,6 +1478,9 @@ type ComplexityRoot struct {
 		Conversation         func(childComplexity int, id uuid.UUID) int
 		Conversations        func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder, matching *string, agentID *uuid.UUID, kind *model.ConversationKind) int
 		DatabaseSchema       func(childComplexity int, query *string, table *string, database *string, collection *uuid.UUID, limit *int) int
+		DatabaseTable        func(childComplexity int, databaseID uuid.UUID, table string) int
+		DatabaseTables       func(childComplexity int, databaseID uuid.UUID, matching *string, after *entgql.Cursor[uuid.UUID], first *int) int
+		Databases            func(childComplexity int, collectionID *uuid.UUID) int
 		Document             func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
 		Documents            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) int
 		ExportConversation   func(childComplexity int, id uuid.UUID, format model.ExportFormat) int
@@ -1507,6 +1540,7 @@ type ComplexityRoot struct {
 	QueryCount struct {
 		AverageScore func(childComplexity int) int
 		Clicks       func(childComplexity int) int
+		CollectionID func(childComplexity int) int
 		Count        func(childComplexity int) int
 		LastAt       func(childComplexity int) int
 		Query        func(childComplexity int) int
@@ -1851,9 +1885,11 @@ type ComplexityRoot struct {
 		JobID       func(childComplexity int) int
 		Progress    func(childComplexity int) int
 		Revision    func(childComplexity int) int
+		SourceTotal func(childComplexity int) int
 		StartedAt   func(childComplexity int) int
 		Stats       func(childComplexity int) int
 		Status      func(childComplexity int) int
+		WaitingFor  func(childComplexity int) int
 		Warnings    func(childComplexity int) int
 	}
 
@@ -2002,6 +2038,7 @@ type ComplexityRoot struct {
 		EmailVerified func(childComplexity int) int
 		ID            func(childComplexity int) int
 		Name          func(childComplexity int) int
+		Preferences   func(childComplexity int) int
 		UpdatedAt     func(childComplexity int) int
 	}
 
@@ -2232,6 +2269,9 @@ type QueryResolver interface {
 	Connector(ctx context.Context, id uuid.UUID) (*ent.Connector, error)
 	ConnectorKinds(ctx context.Context) ([]*model.ConnectorKind, error)
 	SourceFiles(ctx context.Context, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder, matching *string) (*ent.SourceFileConnection, error)
+	Databases(ctx context.Context, collectionID *uuid.UUID) ([]*model.AttachedDatabase, error)
+	DatabaseTables(ctx context.Context, databaseID uuid.UUID, matching *string, after *entgql.Cursor[uuid.UUID], first *int) (*model.DatabaseTableConnection, error)
+	DatabaseTable(ctx context.Context, databaseID uuid.UUID, table string) (*model.DatabaseTable, error)
 	DatabaseSchema(ctx context.Context, query *string, table *string, database *string, collection *uuid.UUID, limit *int) ([]*model.DatabaseTable, error)
 	QueryDatabase(ctx context.Context, sql string, database *string, collection *uuid.UUID, limit *int) (*model.DatabaseRows, error)
 	Documents(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) (*ent.DocumentConnection, error)
@@ -2290,9 +2330,15 @@ type SyncJobResolver interface {
 type SyncPlanResolver interface {
 	Items(ctx context.Context, obj *model.SyncPlan, action []planitem.Action, matching *string, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.PlanItemOrder) (*ent.PlanItemConnection, error)
 }
+type SyncProgressEventResolver interface {
+	WaitingFor(ctx context.Context, obj *model.SyncProgressEvent) (*model.SyncWait, error)
+}
 type ToolIntegrationResolver interface {
 	Status(ctx context.Context, obj *ent.ToolIntegration) (model.ToolIntegrationStatus, error)
 	ChangedTools(ctx context.Context, obj *ent.ToolIntegration) (int, error)
+}
+type UserResolver interface {
+	Preferences(ctx context.Context, obj *ent.User) (*model.Preferences, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -3563,6 +3609,49 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ApprovalSettings.ToolPolicy(childComplexity), true
+
+	case "AttachedDatabase.collectionId":
+		if e.ComplexityRoot.AttachedDatabase.CollectionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AttachedDatabase.CollectionID(childComplexity), true
+	case "AttachedDatabase.dialect":
+		if e.ComplexityRoot.AttachedDatabase.Dialect == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AttachedDatabase.Dialect(childComplexity), true
+	case "AttachedDatabase.id":
+		if e.ComplexityRoot.AttachedDatabase.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AttachedDatabase.ID(childComplexity), true
+	case "AttachedDatabase.lastError":
+		if e.ComplexityRoot.AttachedDatabase.LastError == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AttachedDatabase.LastError(childComplexity), true
+	case "AttachedDatabase.name":
+		if e.ComplexityRoot.AttachedDatabase.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AttachedDatabase.Name(childComplexity), true
+	case "AttachedDatabase.schemaSyncedAt":
+		if e.ComplexityRoot.AttachedDatabase.SchemaSyncedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AttachedDatabase.SchemaSyncedAt(childComplexity), true
+	case "AttachedDatabase.tables":
+		if e.ComplexityRoot.AttachedDatabase.Tables == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AttachedDatabase.Tables(childComplexity), true
 
 	case "AuditChange.field":
 		if e.ComplexityRoot.AuditChange.Field == nil {
@@ -5252,6 +5341,38 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DatabaseTable.Table(childComplexity), true
 
+	case "DatabaseTableConnection.edges":
+		if e.ComplexityRoot.DatabaseTableConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseTableConnection.Edges(childComplexity), true
+	case "DatabaseTableConnection.pageInfo":
+		if e.ComplexityRoot.DatabaseTableConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseTableConnection.PageInfo(childComplexity), true
+	case "DatabaseTableConnection.totalCount":
+		if e.ComplexityRoot.DatabaseTableConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseTableConnection.TotalCount(childComplexity), true
+
+	case "DatabaseTableEdge.cursor":
+		if e.ComplexityRoot.DatabaseTableEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseTableEdge.Cursor(childComplexity), true
+	case "DatabaseTableEdge.node":
+		if e.ComplexityRoot.DatabaseTableEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DatabaseTableEdge.Node(childComplexity), true
+
 	case "DeletionGuard.blocked":
 		if e.ComplexityRoot.DeletionGuard.Blocked == nil {
 			break
@@ -6664,6 +6785,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Me.HasPassword(childComplexity), true
+	case "Me.preferences":
+		if e.ComplexityRoot.Me.Preferences == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Me.Preferences(childComplexity), true
 	case "Me.role":
 		if e.ComplexityRoot.Me.Role == nil {
 			break
@@ -8438,6 +8565,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PlanItemEdge.Node(childComplexity), true
 
+	case "Preferences.language":
+		if e.ComplexityRoot.Preferences.Language == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Preferences.Language(childComplexity), true
+	case "Preferences.theme":
+		if e.ComplexityRoot.Preferences.Theme == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Preferences.Theme(childComplexity), true
+	case "Preferences.timeZone":
+		if e.ComplexityRoot.Preferences.TimeZone == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Preferences.TimeZone(childComplexity), true
+
 	case "Query.apiKey":
 		if e.ComplexityRoot.Query.APIKey == nil {
 			break
@@ -8710,6 +8856,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.DatabaseSchema(childComplexity, args["query"].(*string), args["table"].(*string), args["database"].(*string), args["collection"].(*uuid.UUID), args["limit"].(*int)), true
+	case "Query.databaseTable":
+		if e.ComplexityRoot.Query.DatabaseTable == nil {
+			break
+		}
+
+		args, err := ec.field_Query_databaseTable_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.DatabaseTable(childComplexity, args["databaseId"].(uuid.UUID), args["table"].(string)), true
+	case "Query.databaseTables":
+		if e.ComplexityRoot.Query.DatabaseTables == nil {
+			break
+		}
+
+		args, err := ec.field_Query_databaseTables_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.DatabaseTables(childComplexity, args["databaseId"].(uuid.UUID), args["matching"].(*string), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int)), true
+	case "Query.databases":
+		if e.ComplexityRoot.Query.Databases == nil {
+			break
+		}
+
+		args, err := ec.field_Query_databases_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Databases(childComplexity, args["collectionId"].(*uuid.UUID)), true
 	case "Query.document":
 		if e.ComplexityRoot.Query.Document == nil {
 			break
@@ -9221,6 +9400,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.QueryCount.Clicks(childComplexity), true
+	case "QueryCount.collectionId":
+		if e.ComplexityRoot.QueryCount.CollectionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.QueryCount.CollectionID(childComplexity), true
 	case "QueryCount.count":
 		if e.ComplexityRoot.QueryCount.Count == nil {
 			break
@@ -10786,6 +10971,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncProgressEvent.Revision(childComplexity), true
+	case "SyncProgressEvent.sourceTotal":
+		if e.ComplexityRoot.SyncProgressEvent.SourceTotal == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncProgressEvent.SourceTotal(childComplexity), true
 	case "SyncProgressEvent.startedAt":
 		if e.ComplexityRoot.SyncProgressEvent.StartedAt == nil {
 			break
@@ -10804,6 +10995,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncProgressEvent.Status(childComplexity), true
+	case "SyncProgressEvent.waitingFor":
+		if e.ComplexityRoot.SyncProgressEvent.WaitingFor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SyncProgressEvent.WaitingFor(childComplexity), true
 	case "SyncProgressEvent.warnings":
 		if e.ComplexityRoot.SyncProgressEvent.Warnings == nil {
 			break
@@ -11403,6 +11600,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.User.Name(childComplexity), true
+	case "User.preferences":
+		if e.ComplexityRoot.User.Preferences == nil {
+			break
+		}
+
+		return e.ComplexityRoot.User.Preferences(childComplexity), true
 	case "User.updatedAt":
 		if e.ComplexityRoot.User.UpdatedAt == nil {
 			break
@@ -11520,6 +11723,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputOAuthGrantOrder,
 		ec.unmarshalInputOIDCAnswerInput,
 		ec.unmarshalInputPlanItemOrder,
+		ec.unmarshalInputPreferencesInput,
 		ec.unmarshalInputRecordEventsInput,
 		ec.unmarshalInputResetPasswordInput,
 		ec.unmarshalInputRunAgentInput,
@@ -11725,7 +11929,7 @@ extend type Mutation {
   changePassword(input: ChangePasswordInput!): Boolean! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
   "Sets a password by a link that an administrator made, and signs in."
   resetPassword(input: ResetPasswordInput!): SessionToken! @surface(on: [DASHBOARD], anonymous: true)
-  "Changes the caller's own name."
+  "Changes the caller's own name or preferences."
   updateProfile(input: UpdateProfileInput!): User! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
   "Opens a session in another workspace of the caller and ends the current one."
   switchWorkspace(id: ID!): SessionToken! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
@@ -11758,8 +11962,40 @@ input ResetPasswordInput {
   password: String!
 }
 
+"At least one of the two is needed."
 input UpdateProfileInput {
-  name: String!
+  name: String
+  preferences: PreferencesInput
+}
+
+"Fields that are left out stay as they are."
+input PreferencesInput {
+  "A language tag such as de or pt-BR; null for that of the browser."
+  language: String @goField(omittable: true)
+  theme: Theme
+  "A time zone such as Europe/Berlin; null for that of the browser."
+  timeZone: String @goField(omittable: true)
+}
+
+"How a person wants the dashboard to be shown."
+type Preferences {
+  "A language tag; null for the language of the browser."
+  language: String
+  theme: Theme!
+  "A name of the time zone database; null for the time zone of the browser."
+  timeZone: String
+}
+
+enum Theme {
+  LIGHT
+  DARK
+  "As the system of the browser."
+  SYSTEM
+}
+
+extend type User {
+  "The caller's own; null for everybody else."
+  preferences: Preferences
 }
 
 input WorkspaceInput {
@@ -11779,6 +12015,7 @@ type Me {
   role: Role!
   "False for a person who signs in through a provider."
   hasPassword: Boolean!
+  preferences: Preferences!
 }
 
 "A sign-in of a person on one device, or an application that the person has connected."
@@ -12096,6 +12333,8 @@ type QueryDay {
 type QueryCount {
   "Without personal data."
   query: String!
+  "The collection of the newest such query, to repeat it there; null if that was to all collections."
+  collectionId: ID
   count: Int!
   zeroResults: Int!
   clicks: Int!
@@ -12928,20 +13167,59 @@ type OptionDependency {
 }
 `, BuiltIn: false},
 	{Name: "../schema/database.graphql", Input: `extend type Query {
+  "The databases that connectors attach and the caller may query, by name; those of one collection with collectionId."
+  databases(collectionId: ID): [AttachedDatabase!]! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "The tables of a database in the order of their names, without sample rows."
+  databaseTables(
+    databaseId: ID!
+    "Only tables whose name or comment, or the name or comment of a column, contains this, ignoring case."
+    matching: String
+    after: Cursor, first: Int
+  ): DatabaseTableConnection! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  "One table by its name, with or without the schema, and with its sample rows."
+  databaseTable(databaseId: ID!, table: String!): DatabaseTable! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
   """
   Finds tables of the databases that connectors attach by what they are about, the best first. With table instead of
   query it describes that table with all its columns. People need a role; a secret key needs databaseTools. database is a
   name or id; all, or those of one collection, when omitted. limit is 1 to 50.
   """
   databaseSchema(query: String, table: String, database: String, collection: ID, limit: Int = 8): [DatabaseTable!]!
-    @surface(on: [INTERNAL, MCP])
+    @surface(on: [DASHBOARD, INTERNAL, MCP])
   """
   Runs one statement that only reads, of at most 10,000 characters, in the dialect of the database, and records it in the
   audit log. People need a role; a secret key needs databaseTools. database is a name or id, needed where there are
   several. limit is 1 to 1000 rows.
   """
   queryDatabase(sql: String!, database: String, collection: ID, limit: Int = 100): DatabaseRows!
-    @surface(on: [INTERNAL, MCP])
+    @surface(on: [DASHBOARD, INTERNAL, MCP])
+}
+
+"A database that a connector attaches."
+type AttachedDatabase {
+  "The id of the connector."
+  id: ID!
+  "The name of the connector."
+  name: String!
+  "The dialect of SQL."
+  dialect: String!
+  collectionId: ID!
+  "When its schema was last read; null before the first schema sync."
+  schemaSyncedAt: Time
+  "The number of known tables and views."
+  tables: Int!
+  "Why the last sync of the connector failed; null if it did not."
+  lastError: String
+}
+
+type DatabaseTableConnection {
+  edges: [DatabaseTableEdge!]!
+  pageInfo: PageInfo!
+  totalCount: Int!
+}
+
+type DatabaseTableEdge {
+  node: DatabaseTable!
+  cursor: Cursor!
 }
 
 "A table or view of an attached database."
@@ -14391,6 +14669,13 @@ type SyncProgressEvent {
   status: SyncJobStatus!
   progress: SyncProgress!
   stats: SyncStats!
+  "The number of items that the platform counts, possibly estimated; null if it does not tell."
+  sourceTotal: Int
+  """
+  What the job waits for at the time of the event; null while a worker has it, and after its end. Events are sent when
+  the job changes, so ask syncJob again while it waits.
+  """
+  waitingFor: SyncWait @goField(forceResolver: true)
   warnings: [String!]!
   error: String
   startedAt: Time!
@@ -17926,6 +18211,26 @@ func (ec *executionContext) childFields_ApprovalSettings(ctx context.Context, fi
 	return nil, fmt.Errorf("no field named %q was found under type ApprovalSettings", field.Name)
 }
 
+func (ec *executionContext) childFields_AttachedDatabase(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_AttachedDatabase_id(ctx, field)
+	case "name":
+		return ec.fieldContext_AttachedDatabase_name(ctx, field)
+	case "dialect":
+		return ec.fieldContext_AttachedDatabase_dialect(ctx, field)
+	case "collectionId":
+		return ec.fieldContext_AttachedDatabase_collectionId(ctx, field)
+	case "schemaSyncedAt":
+		return ec.fieldContext_AttachedDatabase_schemaSyncedAt(ctx, field)
+	case "tables":
+		return ec.fieldContext_AttachedDatabase_tables(ctx, field)
+	case "lastError":
+		return ec.fieldContext_AttachedDatabase_lastError(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AttachedDatabase", field.Name)
+}
+
 func (ec *executionContext) childFields_AuditChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "field":
@@ -18678,6 +18983,28 @@ func (ec *executionContext) childFields_DatabaseTable(ctx context.Context, field
 	return nil, fmt.Errorf("no field named %q was found under type DatabaseTable", field.Name)
 }
 
+func (ec *executionContext) childFields_DatabaseTableConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_DatabaseTableConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_DatabaseTableConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_DatabaseTableConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DatabaseTableConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_DatabaseTableEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_DatabaseTableEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_DatabaseTableEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DatabaseTableEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_DeletionGuard(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "blocked":
@@ -19372,6 +19699,8 @@ func (ec *executionContext) childFields_Me(ctx context.Context, field graphql.Co
 		return ec.fieldContext_Me_role(ctx, field)
 	case "hasPassword":
 		return ec.fieldContext_Me_hasPassword(ctx, field)
+	case "preferences":
+		return ec.fieldContext_Me_preferences(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Me", field.Name)
 }
@@ -19722,6 +20051,18 @@ func (ec *executionContext) childFields_PlanItemEdge(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type PlanItemEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_Preferences(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "language":
+		return ec.fieldContext_Preferences_language(ctx, field)
+	case "theme":
+		return ec.fieldContext_Preferences_theme(ctx, field)
+	case "timeZone":
+		return ec.fieldContext_Preferences_timeZone(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Preferences", field.Name)
+}
+
 func (ec *executionContext) childFields_QueryAnalytics(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "from":
@@ -19748,6 +20089,8 @@ func (ec *executionContext) childFields_QueryCount(ctx context.Context, field gr
 	switch field.Name {
 	case "query":
 		return ec.fieldContext_QueryCount_query(ctx, field)
+	case "collectionId":
+		return ec.fieldContext_QueryCount_collectionId(ctx, field)
 	case "count":
 		return ec.fieldContext_QueryCount_count(ctx, field)
 	case "zeroResults":
@@ -20398,6 +20741,10 @@ func (ec *executionContext) childFields_SyncProgressEvent(ctx context.Context, f
 		return ec.fieldContext_SyncProgressEvent_progress(ctx, field)
 	case "stats":
 		return ec.fieldContext_SyncProgressEvent_stats(ctx, field)
+	case "sourceTotal":
+		return ec.fieldContext_SyncProgressEvent_sourceTotal(ctx, field)
+	case "waitingFor":
+		return ec.fieldContext_SyncProgressEvent_waitingFor(ctx, field)
 	case "warnings":
 		return ec.fieldContext_SyncProgressEvent_warnings(ctx, field)
 	case "error":
@@ -20710,6 +21057,8 @@ func (ec *executionContext) childFields_User(ctx context.Context, field graphql.
 		return ec.fieldContext_User_name(ctx, field)
 	case "emailVerified":
 		return ec.fieldContext_User_emailVerified(ctx, field)
+	case "preferences":
+		return ec.fieldContext_User_preferences(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type User", field.Name)
 }
@@ -23871,6 +24220,80 @@ func (ec *executionContext) field_Query_databaseSchema_args(ctx context.Context,
 		return nil, err
 	}
 	args["limit"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_databaseTable_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "databaseId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["databaseId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "table",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["table"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_databaseTables_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "databaseId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["databaseId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "matching",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["matching"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_databases_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "collectionId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["collectionId"] = arg0
 	return args, nil
 }
 
@@ -30313,6 +30736,167 @@ func (ec *executionContext) _ApprovalSettings_slackChannel(ctx context.Context, 
 }
 func (ec *executionContext) fieldContext_ApprovalSettings_slackChannel(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ApprovalSettings", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AttachedDatabase_id(ctx context.Context, field graphql.CollectedField, obj *model.AttachedDatabase) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AttachedDatabase_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AttachedDatabase_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AttachedDatabase", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AttachedDatabase_name(ctx context.Context, field graphql.CollectedField, obj *model.AttachedDatabase) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AttachedDatabase_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AttachedDatabase_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AttachedDatabase", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AttachedDatabase_dialect(ctx context.Context, field graphql.CollectedField, obj *model.AttachedDatabase) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AttachedDatabase_dialect(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Dialect, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AttachedDatabase_dialect(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AttachedDatabase", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AttachedDatabase_collectionId(ctx context.Context, field graphql.CollectedField, obj *model.AttachedDatabase) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AttachedDatabase_collectionId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CollectionID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AttachedDatabase_collectionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AttachedDatabase", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AttachedDatabase_schemaSyncedAt(ctx context.Context, field graphql.CollectedField, obj *model.AttachedDatabase) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AttachedDatabase_schemaSyncedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SchemaSyncedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AttachedDatabase_schemaSyncedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AttachedDatabase", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _AttachedDatabase_tables(ctx context.Context, field graphql.CollectedField, obj *model.AttachedDatabase) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AttachedDatabase_tables(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tables, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AttachedDatabase_tables(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AttachedDatabase", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AttachedDatabase_lastError(ctx context.Context, field graphql.CollectedField, obj *model.AttachedDatabase) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AttachedDatabase_lastError(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastError, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AttachedDatabase_lastError(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AttachedDatabase", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _AuditChange_field(ctx context.Context, field graphql.CollectedField, obj *audit.Change) (ret graphql.Marshaler) {
@@ -37022,6 +37606,148 @@ func (ec *executionContext) fieldContext_DatabaseTable_sampleRows(_ context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _DatabaseTableConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseTableConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseTableConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.DatabaseTableEdge) graphql.Marshaler {
+			return ec.marshalNDatabaseTableEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDatabaseTableEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseTableConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DatabaseTableConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DatabaseTableEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DatabaseTableConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseTableConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseTableConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖentgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseTableConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DatabaseTableConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DatabaseTableConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseTableConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseTableConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseTableConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseTableConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DatabaseTableEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseTableEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseTableEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DatabaseTable) graphql.Marshaler {
+			return ec.marshalNDatabaseTable2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDatabaseTable(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseTableEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DatabaseTableEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DatabaseTable(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DatabaseTableEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseTableEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DatabaseTableEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.Cursor[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DatabaseTableEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DatabaseTableEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
 func (ec *executionContext) _DeletionGuard_blocked(ctx context.Context, field graphql.CollectedField, obj *model.DeletionGuard) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -42626,6 +43352,38 @@ func (ec *executionContext) _Me_hasPassword(ctx context.Context, field graphql.C
 }
 func (ec *executionContext) fieldContext_Me_hasPassword(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Me", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _Me_preferences(ctx context.Context, field graphql.CollectedField, obj *model.Me) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Me_preferences(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Preferences, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Preferences) graphql.Marshaler {
+			return ec.marshalNPreferences2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPreferences(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Me_preferences(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Me",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Preferences(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Member_id(ctx context.Context, field graphql.CollectedField, obj *ent.Membership) (ret graphql.Marshaler) {
@@ -53039,6 +53797,75 @@ func (ec *executionContext) fieldContext_PlanItemEdge_cursor(_ context.Context, 
 	return graphql.NewScalarFieldContext("PlanItemEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
+func (ec *executionContext) _Preferences_language(ctx context.Context, field graphql.CollectedField, obj *model.Preferences) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Preferences_language(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Language, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Preferences_language(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Preferences", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Preferences_theme(ctx context.Context, field graphql.CollectedField, obj *model.Preferences) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Preferences_theme(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Theme, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.Theme) graphql.Marshaler {
+			return ec.marshalNTheme2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTheme(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Preferences_theme(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Preferences", field, false, false, errors.New("field of type Theme does not have child fields"))
+}
+
+func (ec *executionContext) _Preferences_timeZone(ctx context.Context, field graphql.CollectedField, obj *model.Preferences) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Preferences_timeZone(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TimeZone, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Preferences_timeZone(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Preferences", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _Query_node(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -55545,6 +56372,243 @@ func (ec *executionContext) fieldContext_Query_sourceFiles(ctx context.Context, 
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_databases(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_databases(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Databases(ctx, fc.Args["collectionId"].(*uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal []*model.AttachedDatabase
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*model.AttachedDatabase
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal []*model.AttachedDatabase
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal []*model.AttachedDatabase
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal []*model.AttachedDatabase
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.AttachedDatabase) graphql.Marshaler {
+			return ec.marshalNAttachedDatabase2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAttachedDatabaseᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_databases(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AttachedDatabase(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_databases_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_databaseTables(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_databaseTables(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().DatabaseTables(ctx, fc.Args["databaseId"].(uuid.UUID), fc.Args["matching"].(*string), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.DatabaseTableConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DatabaseTableConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.DatabaseTableConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *model.DatabaseTableConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.DatabaseTableConnection
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DatabaseTableConnection) graphql.Marshaler {
+			return ec.marshalNDatabaseTableConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDatabaseTableConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_databaseTables(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DatabaseTableConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_databaseTables_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_databaseTable(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_databaseTable(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().DatabaseTable(ctx, fc.Args["databaseId"].(uuid.UUID), fc.Args["table"].(string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.DatabaseTable
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DatabaseTable
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.DatabaseTable
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *model.DatabaseTable
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.DatabaseTable
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DatabaseTable) graphql.Marshaler {
+			return ec.marshalNDatabaseTable2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDatabaseTable(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_databaseTable(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DatabaseTable(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_databaseTable_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_databaseSchema(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -55561,7 +56625,7 @@ func (ec *executionContext) _Query_databaseSchema(ctx context.Context, field gra
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"INTERNAL", "MCP"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL", "MCP"})
 				if err != nil {
 					var zeroVal []*model.DatabaseTable
 					return zeroVal, err
@@ -55628,7 +56692,7 @@ func (ec *executionContext) _Query_queryDatabase(ctx context.Context, field grap
 			directive0 := next
 
 			directive1 := func(ctx context.Context) (any, error) {
-				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"INTERNAL", "MCP"})
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL", "MCP"})
 				if err != nil {
 					var zeroVal *model.DatabaseRows
 					return zeroVal, err
@@ -58211,6 +59275,29 @@ func (ec *executionContext) _QueryCount_query(ctx context.Context, field graphql
 }
 func (ec *executionContext) fieldContext_QueryCount_query(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("QueryCount", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _QueryCount_collectionId(ctx context.Context, field graphql.CollectedField, obj *analytics.QueryCount) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_QueryCount_collectionId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CollectionID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_QueryCount_collectionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("QueryCount", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
 func (ec *executionContext) _QueryCount_count(ctx context.Context, field graphql.CollectedField, obj *analytics.QueryCount) (ret graphql.Marshaler) {
@@ -64536,6 +65623,61 @@ func (ec *executionContext) fieldContext_SyncProgressEvent_stats(_ context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _SyncProgressEvent_sourceTotal(ctx context.Context, field graphql.CollectedField, obj *model.SyncProgressEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncProgressEvent_sourceTotal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SourceTotal, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncProgressEvent_sourceTotal(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SyncProgressEvent", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SyncProgressEvent_waitingFor(ctx context.Context, field graphql.CollectedField, obj *model.SyncProgressEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SyncProgressEvent_waitingFor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SyncProgressEvent().WaitingFor(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SyncWait) graphql.Marshaler {
+			return ec.marshalOSyncWait2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncWait(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SyncProgressEvent_waitingFor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SyncProgressEvent",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SyncWait(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _SyncProgressEvent_warnings(ctx context.Context, field graphql.CollectedField, obj *model.SyncProgressEvent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -67066,6 +68208,38 @@ func (ec *executionContext) _User_emailVerified(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_User_emailVerified(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("User", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _User_preferences(ctx context.Context, field graphql.CollectedField, obj *ent.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_preferences(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.User().Preferences(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Preferences) graphql.Marshaler {
+			return ec.marshalOPreferences2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPreferences(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_User_preferences(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Preferences(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _VisibilityGroup_id(ctx context.Context, field graphql.CollectedField, obj *model.VisibilityGroup) (ret graphql.Marshaler) {
@@ -70745,6 +71919,50 @@ func (ec *executionContext) unmarshalInputPlanItemOrder(ctx context.Context, obj
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputPreferencesInput(ctx context.Context, obj any) (model.PreferencesInput, error) {
+	var it model.PreferencesInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"language", "theme", "timeZone"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "language":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("language"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Language = graphql.OmittableOf(data)
+		case "theme":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("theme"))
+			data, err := ec.unmarshalOTheme2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTheme(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Theme = data
+		case "timeZone":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("timeZone"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.TimeZone = graphql.OmittableOf(data)
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputRecordEventsInput(ctx context.Context, obj any) (model.RecordEventsInput, error) {
 	var it model.RecordEventsInput
 	if obj == nil {
@@ -72389,7 +73607,7 @@ func (ec *executionContext) unmarshalInputUpdateProfileInput(ctx context.Context
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"name"}
+	fieldsInOrder := [...]string{"name", "preferences"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -72398,11 +73616,18 @@ func (ec *executionContext) unmarshalInputUpdateProfileInput(ctx context.Context
 		switch k {
 		case "name":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
-			data, err := ec.unmarshalNString2string(ctx, v)
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Name = data
+		case "preferences":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("preferences"))
+			data, err := ec.unmarshalOPreferencesInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPreferencesInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Preferences = data
 		}
 	}
 	return it, nil
@@ -75389,6 +76614,74 @@ func (ec *executionContext) _ApprovalSettings(ctx context.Context, sel ast.Selec
 			}
 		case "slackChannel":
 			out.Values[i] = ec._ApprovalSettings_slackChannel(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var attachedDatabaseImplementors = []string{"AttachedDatabase"}
+
+func (ec *executionContext) _AttachedDatabase(ctx context.Context, sel ast.SelectionSet, obj *model.AttachedDatabase) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, attachedDatabaseImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AttachedDatabase")
+		case "id":
+			out.Values[i] = ec._AttachedDatabase_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._AttachedDatabase_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "dialect":
+			out.Values[i] = ec._AttachedDatabase_dialect(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "collectionId":
+			out.Values[i] = ec._AttachedDatabase_collectionId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "schemaSyncedAt":
+			out.Values[i] = ec._AttachedDatabase_schemaSyncedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "tables":
+			out.Values[i] = ec._AttachedDatabase_tables(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "lastError":
+			out.Values[i] = ec._AttachedDatabase_lastError(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -79063,6 +80356,97 @@ func (ec *executionContext) _DatabaseTable(ctx context.Context, sel ast.Selectio
 	return out
 }
 
+var databaseTableConnectionImplementors = []string{"DatabaseTableConnection"}
+
+func (ec *executionContext) _DatabaseTableConnection(ctx context.Context, sel ast.SelectionSet, obj *model.DatabaseTableConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, databaseTableConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DatabaseTableConnection")
+		case "edges":
+			out.Values[i] = ec._DatabaseTableConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._DatabaseTableConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalCount":
+			out.Values[i] = ec._DatabaseTableConnection_totalCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var databaseTableEdgeImplementors = []string{"DatabaseTableEdge"}
+
+func (ec *executionContext) _DatabaseTableEdge(ctx context.Context, sel ast.SelectionSet, obj *model.DatabaseTableEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, databaseTableEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DatabaseTableEdge")
+		case "node":
+			out.Values[i] = ec._DatabaseTableEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "cursor":
+			out.Values[i] = ec._DatabaseTableEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var deletionGuardImplementors = []string{"DeletionGuard"}
 
 func (ec *executionContext) _DeletionGuard(ctx context.Context, sel ast.SelectionSet, obj *model.DeletionGuard) graphql.Marshaler {
@@ -81852,6 +83236,11 @@ func (ec *executionContext) _Me(ctx context.Context, sel ast.SelectionSet, obj *
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "preferences":
+			out.Values[i] = ec._Me_preferences(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -84039,6 +85428,54 @@ func (ec *executionContext) _PlanItemEdge(ctx context.Context, sel ast.Selection
 	return out
 }
 
+var preferencesImplementors = []string{"Preferences"}
+
+func (ec *executionContext) _Preferences(ctx context.Context, sel ast.SelectionSet, obj *model.Preferences) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, preferencesImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Preferences")
+		case "language":
+			out.Values[i] = ec._Preferences_language(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "theme":
+			out.Values[i] = ec._Preferences_theme(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "timeZone":
+			out.Values[i] = ec._Preferences_timeZone(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var queryImplementors = []string{"Query"}
 
 func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) graphql.Marshaler {
@@ -84861,6 +86298,72 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_sourceFiles(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "databases":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_databases(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "databaseTables":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_databaseTables(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "databaseTable":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_databaseTable(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -85854,6 +87357,11 @@ func (ec *executionContext) _QueryCount(ctx context.Context, sel ast.SelectionSe
 		case "query":
 			out.Values[i] = ec._QueryCount_query(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "collectionId":
+			out.Values[i] = ec._QueryCount_collectionId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "count":
@@ -88444,62 +89952,105 @@ func (ec *executionContext) _SyncProgressEvent(ctx context.Context, sel ast.Sele
 		case "jobId":
 			out.Values[i] = ec._SyncProgressEvent_jobId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "status":
 			out.Values[i] = ec._SyncProgressEvent_status(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "progress":
 			out.Values[i] = ec._SyncProgressEvent_progress(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "stats":
 			out.Values[i] = ec._SyncProgressEvent_stats(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "sourceTotal":
+			out.Values[i] = ec._SyncProgressEvent_sourceTotal(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "waitingFor":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SyncProgressEvent_waitingFor(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "warnings":
 			out.Values[i] = ec._SyncProgressEvent_warnings(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "error":
 			out.Values[i] = ec._SyncProgressEvent_error(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "startedAt":
 			out.Values[i] = ec._SyncProgressEvent_startedAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "finishedAt":
 			out.Values[i] = ec._SyncProgressEvent_finishedAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "connectorId":
 			out.Values[i] = ec._SyncProgressEvent_connectorId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "createdAt":
 			out.Values[i] = ec._SyncProgressEvent_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "attempt":
 			out.Values[i] = ec._SyncProgressEvent_attempt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "revision":
 			out.Values[i] = ec._SyncProgressEvent_revision(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -89652,33 +91203,71 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 		case "id":
 			out.Values[i] = ec._User_id(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "createdAt":
 			out.Values[i] = ec._User_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "updatedAt":
 			out.Values[i] = ec._User_updatedAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "email":
 			out.Values[i] = ec._User_email(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "name":
 			out.Values[i] = ec._User_name(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "emailVerified":
 			out.Values[i] = ec._User_emailVerified(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "preferences":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._User_preferences(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -90710,6 +92299,32 @@ func (ec *executionContext) marshalNApprovalStatus2githubᚗcomᚋmagpieᚑsearc
 	return v
 }
 
+func (ec *executionContext) marshalNAttachedDatabase2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAttachedDatabaseᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.AttachedDatabase) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAttachedDatabase2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAttachedDatabase(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNAttachedDatabase2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAttachedDatabase(ctx context.Context, sel ast.SelectionSet, v *model.AttachedDatabase) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AttachedDatabase(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNAuditChange2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋauditᚐChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []*audit.Change) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -91450,6 +93065,42 @@ func (ec *executionContext) marshalNDatabaseTable2ᚖgithubᚗcomᚋmagpieᚑsea
 		return graphql.Null
 	}
 	return ec._DatabaseTable(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNDatabaseTableConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDatabaseTableConnection(ctx context.Context, sel ast.SelectionSet, v *model.DatabaseTableConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DatabaseTableConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNDatabaseTableEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDatabaseTableEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.DatabaseTableEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDatabaseTableEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDatabaseTableEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNDatabaseTableEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDatabaseTableEdge(ctx context.Context, sel ast.SelectionSet, v *model.DatabaseTableEdge) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DatabaseTableEdge(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNDatabaseValue2ᚕinterface(ctx context.Context, v any) ([]any, error) {
@@ -92652,6 +94303,16 @@ func (ec *executionContext) marshalNPlanItemOrderField2ᚖgithubᚗcomᚋmagpie�
 	return v
 }
 
+func (ec *executionContext) marshalNPreferences2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPreferences(ctx context.Context, sel ast.SelectionSet, v *model.Preferences) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Preferences(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNQueryAnalytics2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋusageᚋanalyticsᚐReport(ctx context.Context, sel ast.SelectionSet, v *analytics.Report) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -93428,6 +95089,16 @@ func (ec *executionContext) marshalNSyncWaitReason2githubᚗcomᚋmagpieᚑsearc
 func (ec *executionContext) unmarshalNTestConnectionInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTestConnectionInput(ctx context.Context, v any) (model.TestConnectionInput, error) {
 	res, err := ec.unmarshalInputTestConnectionInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNTheme2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTheme(ctx context.Context, v any) (model.Theme, error) {
+	var res model.Theme
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNTheme2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTheme(ctx context.Context, sel ast.SelectionSet, v model.Theme) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) unmarshalNTime2timeᚐTime(ctx context.Context, v any) (time.Time, error) {
@@ -95766,6 +97437,21 @@ func (ec *executionContext) unmarshalOPlanItemOrder2ᚕᚖgithubᚗcomᚋmagpie�
 	return res, nil
 }
 
+func (ec *executionContext) marshalOPreferences2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPreferences(ctx context.Context, sel ast.SelectionSet, v *model.Preferences) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Preferences(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOPreferencesInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPreferencesInput(ctx context.Context, v any) (*model.PreferencesInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputPreferencesInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalOQueryKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐQueryKind(ctx context.Context, v any) (*model.QueryKind, error) {
 	if v == nil {
 		return nil, nil
@@ -96225,6 +97911,22 @@ func (ec *executionContext) marshalOSyncWait2ᚖgithubᚗcomᚋmagpieᚑsearch�
 		return graphql.Null
 	}
 	return ec._SyncWait(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOTheme2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTheme(ctx context.Context, v any) (*model.Theme, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.Theme)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOTheme2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTheme(ctx context.Context, sel ast.SelectionSet, v *model.Theme) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
 }
 
 func (ec *executionContext) unmarshalOTime2ᚖtimeᚐTime(ctx context.Context, v any) (*time.Time, error) {

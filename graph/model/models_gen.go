@@ -211,6 +211,23 @@ type ApprovalSettingsInput struct {
 	SlackChannel       graphql.Omittable[*string]    `json:"slackChannel,omitempty"`
 }
 
+// A database that a connector attaches.
+type AttachedDatabase struct {
+	// The id of the connector.
+	ID uuid.UUID `json:"id"`
+	// The name of the connector.
+	Name string `json:"name"`
+	// The dialect of SQL.
+	Dialect      string    `json:"dialect"`
+	CollectionID uuid.UUID `json:"collectionId"`
+	// When its schema was last read; null before the first schema sync.
+	SchemaSyncedAt *time.Time `json:"schemaSyncedAt,omitempty"`
+	// The number of known tables and views.
+	Tables int `json:"tables"`
+	// Why the last sync of the connector failed; null if it did not.
+	LastError *string `json:"lastError,omitempty"`
+}
+
 // All given conditions must hold.
 type AuditFilter struct {
 	// Id of a person or a key, or the email address or name at that time.
@@ -681,6 +698,17 @@ type DatabaseTable struct {
 	SampleRows *DatabaseSample `json:"sampleRows,omitempty"`
 }
 
+type DatabaseTableConnection struct {
+	Edges      []*DatabaseTableEdge        `json:"edges"`
+	PageInfo   *entgql.PageInfo[uuid.UUID] `json:"pageInfo"`
+	TotalCount int                         `json:"totalCount"`
+}
+
+type DatabaseTableEdge struct {
+	Node   *DatabaseTable           `json:"node"`
+	Cursor entgql.Cursor[uuid.UUID] `json:"cursor"`
+}
+
 type DecideApprovalInput struct {
 	ID     uuid.UUID      `json:"id"`
 	Action ApprovalAction `json:"action"`
@@ -1044,7 +1072,8 @@ type Me struct {
 	Workspace *ent.Workspace `json:"workspace"`
 	Role      Role           `json:"role"`
 	// False for a person who signs in through a provider.
-	HasPassword bool `json:"hasPassword"`
+	HasPassword bool         `json:"hasPassword"`
+	Preferences *Preferences `json:"preferences"`
 }
 
 type MeasureSearchQualityInput struct {
@@ -1152,6 +1181,24 @@ type PendingDeletion struct {
 	Existing int `json:"existing"`
 	// The largest share that a sync deletes without approval, in percent.
 	Threshold int `json:"threshold"`
+}
+
+// How a person wants the dashboard to be shown.
+type Preferences struct {
+	// A language tag; null for the language of the browser.
+	Language *string `json:"language,omitempty"`
+	Theme    Theme   `json:"theme"`
+	// A name of the time zone database; null for the time zone of the browser.
+	TimeZone *string `json:"timeZone,omitempty"`
+}
+
+// Fields that are left out stay as they are.
+type PreferencesInput struct {
+	// A language tag such as de or pt-BR; null for that of the browser.
+	Language graphql.Omittable[*string] `json:"language,omitempty"`
+	Theme    *Theme                     `json:"theme,omitempty"`
+	// A time zone such as Europe/Berlin; null for that of the browser.
+	TimeZone graphql.Omittable[*string] `json:"timeZone,omitempty"`
 }
 
 // Give one of the two.
@@ -1581,15 +1628,20 @@ type SyncProgress struct {
 }
 
 type SyncProgressEvent struct {
-	JobID       uuid.UUID      `json:"jobId"`
-	Status      syncjob.Status `json:"status"`
-	Progress    *SyncProgress  `json:"progress"`
-	Stats       *SyncStats     `json:"stats"`
-	Warnings    []string       `json:"warnings"`
-	Error       *string        `json:"error,omitempty"`
-	StartedAt   time.Time      `json:"startedAt"`
-	FinishedAt  *time.Time     `json:"finishedAt,omitempty"`
-	ConnectorID uuid.UUID      `json:"connectorId"`
+	JobID    uuid.UUID      `json:"jobId"`
+	Status   syncjob.Status `json:"status"`
+	Progress *SyncProgress  `json:"progress"`
+	Stats    *SyncStats     `json:"stats"`
+	// The number of items that the platform counts, possibly estimated; null if it does not tell.
+	SourceTotal *int `json:"sourceTotal,omitempty"`
+	// What the job waits for at the time of the event; null while a worker has it, and after its end. Events are sent when
+	// the job changes, so ask syncJob again while it waits.
+	WaitingFor  *SyncWait  `json:"waitingFor,omitempty"`
+	Warnings    []string   `json:"warnings"`
+	Error       *string    `json:"error,omitempty"`
+	StartedAt   time.Time  `json:"startedAt"`
+	FinishedAt  *time.Time `json:"finishedAt,omitempty"`
+	ConnectorID uuid.UUID  `json:"connectorId"`
 	// When it was queued.
 	CreatedAt time.Time `json:"createdAt"`
 	// Orders the events of a job together with revision: a higher attempt is newer, then a higher revision.
@@ -1796,8 +1848,10 @@ type UpdateMemberInput struct {
 	Role Role `json:"role"`
 }
 
+// At least one of the two is needed.
 type UpdateProfileInput struct {
-	Name string `json:"name"`
+	Name        *string           `json:"name,omitempty"`
+	Preferences *PreferencesInput `json:"preferences,omitempty"`
 }
 
 type UpdateToolIntegrationInput struct {
@@ -2881,6 +2935,64 @@ func (e *SyncWaitReason) UnmarshalJSON(b []byte) error {
 }
 
 func (e SyncWaitReason) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+type Theme string
+
+const (
+	ThemeLight Theme = "LIGHT"
+	ThemeDark  Theme = "DARK"
+	// As the system of the browser.
+	ThemeSystem Theme = "SYSTEM"
+)
+
+var AllTheme = []Theme{
+	ThemeLight,
+	ThemeDark,
+	ThemeSystem,
+}
+
+func (e Theme) IsValid() bool {
+	switch e {
+	case ThemeLight, ThemeDark, ThemeSystem:
+		return true
+	}
+	return false
+}
+
+func (e Theme) String() string {
+	return string(e)
+}
+
+func (e *Theme) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = Theme(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid Theme", str)
+	}
+	return nil
+}
+
+func (e Theme) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *Theme) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e Theme) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

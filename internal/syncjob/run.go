@@ -53,7 +53,6 @@ type Run struct {
 	effort    Effort
 	lags      lags // not saved yet
 	feed      *FeedPosition
-	announced int
 	start     *ent.SyncJob
 }
 
@@ -83,7 +82,7 @@ func (j *Jobs) Claim(ctx context.Context, t queue.Sync) (*Run, error) {
 	}
 	r := &Run{
 		jobs: j, job: row.ID, connector: row.ConnectorID, workspace: row.WorkspaceID, attempt: row.Attempt, start: row,
-		state: SnapshotOf(row), effort: effortOf(row), stored: effortOf(row), lags: make(lags), announced: row.Announced,
+		state: SnapshotOf(row), effort: effortOf(row), stored: effortOf(row), lags: make(lags),
 	}
 	if r.scope, err = viewer.System(row.WorkspaceID).Scope(); err != nil {
 		return nil, fmt.Errorf("take a sync job: %w", err)
@@ -278,7 +277,10 @@ func (r *Run) SaveIncomplete(ctx context.Context, containers []string) error {
 func (r *Run) Announce(items int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.announced = max(r.announced, items)
+	if items > r.state.Announced {
+		r.state.Announced = items
+		r.state.Revision++
+	}
 }
 
 // Announced returns the number of items that the source says it has, 0 if it does
@@ -286,7 +288,7 @@ func (r *Run) Announce(items int) {
 func (r *Run) Announced() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.announced
+	return r.state.Announced
 }
 
 // Release gives the job back, for another slice after delay. retries is the number

@@ -32,6 +32,7 @@ type Snapshot struct {
 	Connector uuid.UUID     `json:"connector"`
 	Status    entjob.Status `json:"status"`
 	Counters
+	Announced  int       `json:"announced"`        // items that the source says it has; 0 if it does not tell
 	Warnings   []string  `json:"warnings"`         // never nil
 	Error      string    `json:"error"`            // why the whole job failed
 	StartedAt  time.Time `json:"started_at"`       // of the first claim; zero for none
@@ -49,7 +50,7 @@ type Snapshot struct {
 func SnapshotOf(row *ent.SyncJob) Snapshot {
 	s := Snapshot{
 		Job: row.ID, Connector: row.ConnectorID, Status: row.Status,
-		Counters: CountersOf(row), Warnings: slices.Clone(row.Warnings),
+		Counters: CountersOf(row), Announced: row.Announced, Warnings: slices.Clone(row.Warnings),
 		CreatedAt: row.CreatedAt, Attempt: row.Attempt, Revision: row.Revision,
 		Canceling: row.CancelRequested && Open(row.Status),
 	}

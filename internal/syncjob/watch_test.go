@@ -49,13 +49,20 @@ func TestWatchGivesEveryStateInOrder(t *testing.T) {
 			}
 		}
 	}
+	run.Announce(40)
+	run.Announce(30) // the largest number counts
+	for s := range c {
+		if s.Announced == 40 && s.Collected == 5 {
+			break
+		}
+	}
 	release()
 	if held.Err() == nil {
 		t.Error("the job is still held")
 	}
 	f.must(run.Complete(f.Context()))
 	states, last := statuses(c)
-	if states[len(states)-1] != entjob.StatusCompleted || last.FinishedAt.IsZero() {
+	if states[len(states)-1] != entjob.StatusCompleted || last.FinishedAt.IsZero() || last.Announced != 40 {
 		t.Errorf("last came %+v", last)
 	}
 }

@@ -201,7 +201,7 @@ func intrusions(ada belongings) map[string]intrusion {
 		"POST /api/v1/auth/logout":                              {"/api/v1/auth/logout", nil, 200},
 	}
 	for _, more := range []map[string]intrusion{
-		peopleIntrusions(ada.seat), signOnIntrusions(ada), runIntrusions(ada), talkIntrusions(ada), keyIntrusions(ada), sourceIntrusions(ada), inboundIntrusions(ada), automationIntrusions(ada), toolIntrusions(ada), approvalIntrusions(ada),
+		peopleIntrusions(ada.seat), signOnIntrusions(ada), runIntrusions(ada), talkIntrusions(ada), keyIntrusions(ada), sourceIntrusions(ada), inboundIntrusions(ada), automationIntrusions(ada), toolIntrusions(ada), approvalIntrusions(ada), databaseIntrusions(ada),
 	} {
 		maps.Copy(all, more)
 	}

@@ -181,6 +181,29 @@ func (c *Catalog) revisions(ctx context.Context, workspace uuid.UUID, ids []uuid
 	return out, nil
 }
 
+// stored is what the catalog has of a database.
+type stored struct {
+	syncedAt time.Time
+	tables   int
+}
+
+// stored returns what the catalog has of each database. A schema that was never read
+// has none.
+func (c *Catalog) stored(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]stored, error) {
+	rows, err := c.pool.Query(ctx, `select s.connector_id, s.synced_at, (select count(*) from database_tables t where t.connector_id = s.connector_id)
+		from database_schemas s where s.workspace_id = $1 and s.connector_id = any ($2)`, workspace, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read the schemas: %w", err)
+	}
+	out := map[uuid.UUID]stored{}
+	var id uuid.UUID
+	var s stored
+	if _, err := pgx.ForEachRow(rows, []any{&id, &s.syncedAt, &s.tables}, func() error { out[id] = s; return nil }); err != nil {
+		return nil, fmt.Errorf("read the schemas: %w", err)
+	}
+	return out, nil
+}
+
 // tables returns the tables of a connector in the order of their names.
 func (c *Catalog) tables(ctx context.Context, workspace, connector uuid.UUID) ([]connectors.Table, error) {
 	rows, err := c.pool.Query(ctx, `select schema_name, name, is_view, comment, row_estimate, columns, primary_key, foreign_keys from database_tables

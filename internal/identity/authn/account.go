@@ -256,19 +256,6 @@ func (a *Accounts) HashPassword(ctx context.Context, email, password string) (st
 	return phc, apierr.Wrap("hash the password", err)
 }
 
-// Rename changes the name of the viewer.
-func (a *Accounts) Rename(ctx context.Context, name string) (*ent.User, error) {
-	v, err := requirePerson(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if name, err = CleanName("name", name, false); err != nil {
-		return nil, err
-	}
-	row, err := transaction.Client(ctx, a.ent).User.UpdateOneID(v.Subject).SetName(name).Save(asSystem(ctx))
-	return row, apierr.Wrap("change the name", err)
-}
-
 // MarkVerified records that a sign-in provider has verified a person's address, and
 // sets the name if it is empty. The first time, it deletes the password and ends
 // all sessions: somebody other than the owner of the address may have created the

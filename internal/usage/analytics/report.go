@@ -64,10 +64,12 @@ type Day struct {
 
 // A QueryCount is a text with its counts.
 type QueryCount struct {
-	Query       string // scrubbed
-	Count       int
-	ZeroResults int
-	Clicks      int
+	Query string // scrubbed
+	// CollectionID is the collection of the newest query; nil for one to all collections.
+	CollectionID *uuid.UUID
+	Count        int
+	ZeroResults  int
+	Clicks       int
 	// AverageScore is the mean score of the top results; nil without results.
 	AverageScore *float64
 	LastAt       time.Time
@@ -259,10 +261,10 @@ func (r *Report) load(ctx context.Context) error {
 	r.lists = [lists][]*QueryCount{}
 	var which int
 	var q QueryCount
-	_, err = pgx.ForEachRow(rows, []any{&which, &q.Query, &q.Count, &q.ZeroResults, &q.Clicks, &q.AverageScore, &q.LastAt}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&which, &q.Query, &q.Count, &q.ZeroResults, &q.Clicks, &q.AverageScore, &q.LastAt, &q.CollectionID}, func() error {
 		made := q
 		made.LastAt = made.LastAt.UTC()
-		q.AverageScore = nil // made keeps the pointer
+		q.AverageScore, q.CollectionID = nil, nil // made keeps the pointers
 		r.lists[which] = append(r.lists[which], &made)
 		return nil
 	})

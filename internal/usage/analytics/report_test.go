@@ -65,6 +65,23 @@ func TestTheReportCounts(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
+	// The newest question decides, also that of a person to all collections.
+	top, err := r.TopQueries(t.Context(), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range top {
+		switch strings.ToLower(q.Query) {
+		case "xylophone":
+		case "backup", "weak":
+			if q.CollectionID == nil || *q.CollectionID != ada.collection {
+				t.Errorf("%s was asked in %v", q.Query, q.CollectionID)
+			}
+		}
+	}
+	if last, err := f.report(s, ada, analytics.Span{Collection: second}).TopQueries(t.Context(), 1); err != nil || *last[0].CollectionID != second {
+		t.Errorf("in the second collection: %+v %v", last, err)
+	}
 	if got := strings.Join(f.texts(r.UnclickedQueries), ", "); strings.Contains(strings.ToLower(got), "backup") || strings.Contains(got, "why not") {
 		t.Errorf("unclicked: %s", got)
 	}

@@ -27,6 +27,15 @@ listed as (
     union all
     (select 3, queries, * from asked where clicks = 0 and queries > zero_results order by queries desc, text_id limit $9)
 )
-select list, t.text, l.queries::bigint, l.zero_results::bigint, l.clicks::bigint, l.score, l.last_at
+select list, t.text, l.queries::bigint, l.zero_results::bigint, l.clicks::bigint, l.score, l.last_at, newest.collection_id
 from listed l join query_texts t on t.workspace_id = $1 and t.id = l.text_id
+left join lateral (
+    select d.collection_id from query_text_days d
+    where d.workspace_id = $1 and d.text_id = l.text_id and d.day between $2 and $3
+        and ($4::uuid is null or d.collection_id = $4)
+        and ($5::uuid is null or d.api_key_id = $5)
+        and ($6::text is null or d.kind = $6)
+        and ($7::boolean or d.collection_id = any ($8::uuid[]))
+    order by d.last_at desc, d.collection_id limit 1
+) newest on true
 order by list, rank desc, l.text_id
