@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 import { type AnyVariables, type CombinedError, type TypedDocumentNode, useQuery } from 'urql';
 
 interface Connection<N> {
-  edges: ({ node: N } | null)[] | null;
+  edges: ({ node?: N | null } | null)[] | null;
   pageInfo: { hasNextPage: boolean; endCursor?: string | null };
   totalCount?: number;
 }
@@ -39,7 +39,7 @@ export function usePaged<D, V extends AnyVariables, N>(
   });
   const connection = data ? pick(data) : null;
   return {
-    rows: (connection?.edges ?? []).flatMap((edge) => (edge ? [edge.node] : [])),
+    rows: (connection?.edges ?? []).flatMap((edge) => (edge?.node ? [edge.node] : [])),
     total: connection?.totalCount ?? null,
     loading: !data && !error,
     fetching: fetching || stale,
