@@ -2,6 +2,8 @@ module github.com/magpie-search/magpie
 
 go 1.26.4
 
+ignore ./cmd/magpie/web/dashboard/node_modules
+
 require (
 	ariga.io/atlas v0.36.2-0.20250730182955-2c6300d0a3e1
 	code.dny.dev/ssrf v0.3.0

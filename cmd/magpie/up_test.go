@@ -283,7 +283,7 @@ func TestDemoLeavesNothingRunning(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		for _, want := range []string{"POST /v1/docs/search", "*signing*", "POST /v1/chat/stream", "[1]", "the bucket is synced", "sign in"} {
+		for _, want := range []string{"POST /v1/docs/search", "*signing*", "POST /v1/chat/stream", "[1]", "the bucket is synced", "Open http://127.0.0.1:", "sign in"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("%q is missing in:\n%s", want, out)
 			}

@@ -88,7 +88,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("X-Content-Type-Options", "nosniff")
 	response := f.plain
 	header.Set("Vary", "Accept-Encoding")
-	if accepts(r.Header, "gzip") {
+	if AcceptsGzip(r.Header) {
 		response = f.zipped
 		header.Set("Content-Encoding", "gzip")
 	}
@@ -133,12 +133,12 @@ func compress(content []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// accepts reports whether a request accepts a content coding.
-func accepts(h http.Header, coding string) bool {
+// AcceptsGzip reports whether a request accepts a response in gzip.
+func AcceptsGzip(h http.Header) bool {
 	for _, line := range h.Values("Accept-Encoding") {
 		for offer := range strings.SplitSeq(line, ",") {
 			name, parameters, _ := strings.Cut(offer, ";")
-			if !strings.EqualFold(strings.TrimSpace(name), coding) {
+			if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
 				continue
 			}
 			quality, found := strings.CutPrefix(strings.TrimSpace(parameters), "q=")

@@ -10,6 +10,7 @@ import (
 	"github.com/magpie-search/magpie/cmd/magpie/console"
 	"github.com/magpie-search/magpie/cmd/magpie/local"
 	"github.com/magpie-search/magpie/cmd/magpie/stack"
+	"github.com/magpie-search/magpie/cmd/magpie/web/dashboard"
 	"github.com/magpie-search/magpie/internal/client"
 	"github.com/magpie-search/magpie/internal/devstack"
 	"github.com/magpie-search/magpie/internal/identity/authn"
@@ -85,10 +86,19 @@ func valid(ctx context.Context, keys *authn.Keys, key string) bool {
 // address prints where a running Magpie is and how to sign in.
 func address(c *console.Console, dev local.Dev) {
 	c.Note("")
+	inviteBrowser(c, dev.BaseURL)
 	c.Note("  GraphQL       %s", dev.GraphQLURL)
-	c.Note("  try it        %s/playground", dev.BaseURL)
+	c.Note("  try GraphQL   %s/playground", dev.BaseURL)
 	c.Note("  REST          %s/v1 (API key), %s/api/v1 (session)", dev.BaseURL, dev.BaseURL)
 	c.Note("  sign in       %s  %s", dev.AdminEmail, dev.AdminPassword)
+}
+
+// inviteBrowser prints the address of the dashboard, if the program has it.
+func inviteBrowser(c *console.Console, address string) {
+	if _, ok := dashboard.Site(); ok {
+		c.Note("  Open %s in a browser.", address)
+		c.Note("")
+	}
 }
 
 var errNotReady = errors.New("a Magpie runs and has not written dev.json")

@@ -71,6 +71,7 @@ func (c devCommand) work(r *runtime, d *stack.Dev, folder *local.Folder, fakes [
 	}
 	if !c.Demo { // the demo prints to a log, and its addresses are in dev.json
 		r.console.Note("")
+		inviteBrowser(r.console, d.BaseURL)
 		r.console.Note("  try GraphQL   %s/playground", d.BaseURL)
 		r.console.Note("  sign in       %s  %s", d.Secrets.AdminEmail, d.Secrets.AdminPassword)
 		r.console.Note("  stop          Ctrl+C")

@@ -311,11 +311,15 @@ type frame struct {
 	Payload json.RawMessage
 }
 
-// dial opens a connection and says who it is.
-func (s *service) dial(ctx context.Context, who map[string]any) *websocket.Conn {
+// dial opens a connection, from a page of an origin if one is given, and says who it is.
+func (s *service) dial(ctx context.Context, who map[string]any, from ...string) *websocket.Conn {
 	s.t.Helper()
+	header := http.Header{}
+	if len(from) > 0 {
+		header["Origin"] = from
+	}
 	socket, response, err := websocket.Dial(ctx, s.url+"/graphql", &websocket.DialOptions{
-		HTTPClient: s.http, Subprotocols: []string{"graphql-transport-ws"},
+		HTTPClient: s.http, Subprotocols: []string{"graphql-transport-ws"}, HTTPHeader: header,
 	})
 	if err != nil {
 		s.t.Fatalf("%v (%v)", err, response)

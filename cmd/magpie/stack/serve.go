@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/magpie-search/magpie/agents/integration/toolserver"
 	"github.com/magpie-search/magpie/cmd/magpie/web"
+	"github.com/magpie-search/magpie/cmd/magpie/web/dashboard"
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
 	"github.com/magpie-search/magpie/internal/connector/oauth"
 	"github.com/magpie-search/magpie/internal/live/connection"
@@ -44,7 +46,10 @@ func Serve(ctx context.Context, app *wire.App, listener net.Listener, version st
 func prepare(ctx context.Context, app *wire.App, version string, page bool) (*HTTP, http.Handler, error) {
 	c := app.Config
 	h := &HTTP{app: app, drain: &web.Drain{}}
-	h.streams = web.NewLive(ctx, app.Accounts, c.DashboardOrigins, connection.Limits{
+	// The service's own pages are of another origin than the request if a proxy changes
+	// the Host header.
+	origins := append(slices.Clone(c.DashboardOrigins), c.PublicURL())
+	h.streams = web.NewLive(ctx, app.Accounts, origins, connection.Limits{
 		PerConnection: c.SubscriptionsPerConnection, PerPerson: c.SubscriptionsPerPerson, PerProcess: c.SubscriptionsPerProcess,
 	}, app.Log)
 	handler, err := handler(app, h.streams, h.drain, version, page)
@@ -85,6 +90,12 @@ func handler(app *wire.App, streams *connection.Server, drain *web.Drain, versio
 	if err != nil {
 		return nil, err
 	}
+	var pages *dashboard.Handler
+	if site, ok := dashboard.Site(); ok {
+		if pages, err = dashboard.New(site); err != nil {
+			return nil, err
+		}
+	}
 	metrics := web.NewMetrics()
 	metrics.Gauge("database", "connections", "Open connections of the pool for plain SQL.", func() float64 {
 		return float64(app.DB.Pool.Stat().TotalConns())
@@ -121,6 +132,7 @@ func handler(app *wire.App, streams *connection.Server, drain *web.Drain, versio
 		OpenAPI:     description,
 		Webhooks:    rest.NewWebhooks(app.Webhooks()),
 		Widget:      scripts,
+		Dashboard:   pages,
 		Accounts:    app.Accounts,
 		CrossOrigin: rest.DashboardCORS(c.DashboardOrigins).Handler,
 		Ready: map[string]func(context.Context) error{

@@ -1,7 +1,7 @@
 // Package web serves Magpie over HTTP: GraphQL with its transports, the REST
 // interface (a transport of the same server), the scripts for websites, health,
-// metrics, and in development a playground for GraphQL and the widget.
+// metrics, the dashboard, and in development a playground for GraphQL and the widget.
 //
-// Allowed imports: gqlgen's handler packages, prometheus, websocket,
-// and the leaves internal/apierr, viewer, ratelimit, requestid, config and widget.
+// Allowed imports: gqlgen's handler packages, prometheus, websocket, the folder
+// dashboard, and the leaves internal/apierr, viewer, ratelimit, requestid, config and widget.
 package web

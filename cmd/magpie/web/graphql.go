@@ -42,14 +42,15 @@ func AddTransports(s *handler.Server, streams *connection.Server, uploadLimit in
 	s.AddTransport(forms{transport.MultipartForm{MaxUploadSize: uploadLimit + formOverhead, MaxMemory: uploadMemory}})
 }
 
-// hosts converts origins to the host patterns of the WebSocket library.
+// hosts converts origins to the host patterns of the WebSocket library, in which the
+// brackets of an IPv6 address have a meaning.
 func hosts(origins []string) []string {
 	patterns := make([]string, 0, len(origins))
 	for _, origin := range origins {
 		if origin == "*" {
 			patterns = append(patterns, origin)
 		} else if parsed, err := url.Parse(origin); err == nil {
-			patterns = append(patterns, parsed.Host)
+			patterns = append(patterns, strings.NewReplacer("[", `\[`, "]", `\]`).Replace(parsed.Host))
 		}
 	}
 	return patterns

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/magpie-search/magpie/cmd/magpie/web/dashboard"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/config"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -32,8 +33,8 @@ type Accounts interface {
 	Roles(ctx context.Context, sessions []uuid.UUID) (map[uuid.UUID]viewer.Role, error)
 }
 
-// Options configures the handler. All fields except Drain, Page and Version are
-// required.
+// Options configures the handler. All fields except Dashboard, Drain, Page and Version
+// are required.
 type Options struct {
 	// GraphQL serves GraphQL operations.
 	GraphQL http.Handler
@@ -49,6 +50,8 @@ type Options struct {
 	OpenAPI http.Handler
 	// Widget serves the scripts for websites.
 	Widget *widget.Handler
+	// Dashboard serves the pages for browsers; nil if the program has none.
+	Dashboard *dashboard.Handler
 	// Accounts authenticates the callers of /graphql.
 	Accounts Accounts
 	// CrossOrigin is the CORS policy of /graphql.
@@ -97,15 +100,37 @@ func New(o Options) http.Handler {
 			readOnly(w, r, ready)
 		case path == "/metrics":
 			readOnly(w, r, metrics)
-		case path == "/":
-			readOnly(w, r, root)
 		case o.Page && below(path, "/playground"):
 			readOnly(w, r, http.HandlerFunc(servePage))
+		case o.navigates(r):
+			o.Dashboard.Page(w, r)
+		case path == "/":
+			readOnly(w, r, root)
+		case o.Dashboard != nil && o.Dashboard.Serves(path):
+			readOnly(w, r, o.Dashboard)
 		default:
 			writeError(w, apierr.NotFound("Page"))
 		}
 	})
 	return withRequestID(o.Log, o.Drain, o.Metrics.measure(recoverPanics(o.Log, routes)))
+}
+
+// navigates reports whether a request is for the page of the dashboard: a browser
+// opens a path that is none of the site's files and belongs to none of the interfaces.
+// A wrong path of these is an error for programs, also if they accept anything.
+func (o *Options) navigates(r *http.Request) bool {
+	if o.Dashboard == nil || o.Dashboard.Serves(r.URL.Path) || !dashboard.Navigates(r) {
+		return false
+	}
+	for _, owned := range []string{
+		"/v1", "/api", graphqlPath, "/mcp", "/webhooks", "/oauth", "/.well-known", "/assets", "/playground",
+		"/metrics", alivePath, livePath, readyPath, "/openapi.json", widget.ScriptPath, widget.ClientPath, widget.TypesPath,
+	} {
+		if below(r.URL.Path, owned) {
+			return false
+		}
+	}
+	return true
 }
 
 // below reports whether path is equal to prefix or below it.
@@ -142,5 +167,10 @@ func rootHandler(o Options) http.Handler {
 	if o.Page {
 		paths["playground"] = "/playground"
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, paths) })
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if o.Dashboard != nil { // which is there for browsers
+			w.Header().Set("Vary", "Accept")
+		}
+		writeJSON(w, http.StatusOK, paths)
+	})
 }

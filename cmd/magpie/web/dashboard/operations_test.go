@@ -1,0 +1,51 @@
+package dashboard_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/parser"
+	"github.com/vektah/gqlparser/v2/validator"
+	"github.com/vektah/gqlparser/v2/validator/rules"
+)
+
+// A field that is renamed must not be found missing by a person in the browser.
+func TestTheSchemaHasWhatTheSiteAsksFor(t *testing.T) {
+	t.Parallel()
+	const root = "../../../../"
+	names, err := filepath.Glob(root + "graph/schema/*.graphql")
+	if err != nil || len(names) < 10 {
+		t.Fatal(names, err)
+	}
+	var parts []*ast.Source
+	for _, name := range append(names, root+"schema.graphql", root+"ent/ent.graphql") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, &ast.Source{Name: name, Input: string(text)})
+	}
+	schema, err := gqlparser.LoadSchema(parts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("dist/operations.graphql") // all of the sources
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := parser.ParseQuery(&ast.Source{Name: "operations.graphql", Input: string(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if document.Operations.ForName("Me") == nil {
+		t.Error("the site does not ask who is signed in")
+	}
+	checks := rules.NewDefaultRules()
+	checks.RemoveRule("NoUnusedFragments") // some are for pages that follow
+	for _, problem := range validator.ValidateWithRules(schema, document, checks) {
+		t.Error(problem)
+	}
+}
