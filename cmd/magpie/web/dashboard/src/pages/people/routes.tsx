@@ -2,6 +2,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { shellRoute } from '../../app/root';
 import { loadMessages } from '../../i18n';
+import { peopleSearch } from './search';
 
 const messages = () => loadMessages('people');
 
@@ -26,4 +27,12 @@ const key = createRoute({
   component: lazyRouteComponent(() => import('./KeyPage'), 'KeyPage'),
 });
 
-export const peopleRoutes = [keys, newKey, key] as const;
+const people = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/people',
+  validateSearch: peopleSearch,
+  loader: messages,
+  component: lazyRouteComponent(() => import('./PeoplePage'), 'PeoplePage'),
+});
+
+export const peopleRoutes = [people, keys, newKey, key] as const;

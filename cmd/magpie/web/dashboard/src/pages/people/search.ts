@@ -1,0 +1,33 @@
+// The state of the page of people in the address.
+import type { InvitationStatus, Role } from '../../gql/schema';
+
+export const tabNames = ['members', 'invitations', 'roles', 'why', 'sign-in'] as const;
+export type PeopleTab = (typeof tabNames)[number];
+
+export interface PeopleSearch {
+  tab?: PeopleTab;
+  // A part of a name or an address, and a role, of members.
+  text?: string;
+  role?: Role;
+  // The state of invitations.
+  status?: InvitationStatus;
+  // Of groups, and of the check of a document.
+  connector?: string;
+  document?: string;
+  user?: string;
+}
+
+const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value.slice(0, 300) : undefined);
+const oneOf = <T extends string>(value: unknown, among: readonly T[]) => among.find((one) => one === value);
+
+export function peopleSearch(search: Record<string, unknown>): PeopleSearch {
+  return {
+    tab: oneOf(search.tab, tabNames),
+    text: text(search.text),
+    role: oneOf(search.role, ['VIEWER', 'EDITOR', 'ADMIN', 'OWNER'] as const),
+    status: oneOf(search.status, ['PENDING', 'ACCEPTED', 'EXPIRED', 'REVOKED'] as const),
+    connector: text(search.connector),
+    document: text(search.document),
+    user: text(search.user),
+  };
+}
