@@ -1,8 +1,9 @@
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { shellRoute } from '../../app/root';
 import { loadMessages } from '../../i18n';
+import { readState, text } from './state';
 
-const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
+const loader = () => loadMessages('search');
 
 // The service sends people to / with oauth=confirm in the fragment to finish a connection by OAuth in their session.
 const home = createRoute({
@@ -17,8 +18,8 @@ const home = createRoute({
 const search = createRoute({
   getParentRoute: () => shellRoute,
   path: '/search',
-  validateSearch: (search: Record<string, unknown>): { q?: string } => ({ q: text(search.q) }),
-  loader: () => loadMessages('search'),
+  validateSearch: readState,
+  loader,
   component: lazyRouteComponent(() => import('./SearchPage'), 'SearchPage'),
 });
 
@@ -26,7 +27,7 @@ const ask = createRoute({
   getParentRoute: () => shellRoute,
   path: '/ask',
   validateSearch: (search: Record<string, unknown>): { q?: string } => ({ q: text(search.q) }),
-  loader: () => loadMessages('search'),
+  loader,
   component: lazyRouteComponent(() => import('./SearchPage'), 'SearchPage'),
 });
 
