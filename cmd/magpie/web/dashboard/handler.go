@@ -22,6 +22,7 @@ const (
 	// placeholder is the text of the page that the nonce of a response replaces.
 	placeholder = "__CSP_NONCE__"
 	svg         = "image/svg+xml"
+	html        = "text/html; charset=utf-8"
 	// maxFiles is the maximum number of files of a site.
 	maxFiles = 2000
 )
@@ -41,10 +42,18 @@ const (
 	policyAfter  = "'; img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; frame-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 
+// Policies of files that are documents when they are opened. The site's own pages of
+// HTML are shown inside the dashboard: the preview of the widget, which needs scripts
+// and requests to this service.
+const (
+	policyOfPictures = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+	policyOfPages    = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+)
+
 // kinds are the media types of the files of a site, by extension.
 func kinds() map[string]string {
 	return map[string]string{
-		".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": svg, ".json": "application/json",
+		".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": svg, ".html": html, ".json": "application/json",
 		".webmanifest": "application/manifest+json", ".txt": "text/plain; charset=utf-8", ".png": "image/png", ".ico": "image/x-icon", ".woff2": "font/woff2",
 	}
 }
@@ -149,8 +158,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Cache-Control", f.cache)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
-	if f.kind == svg { // which is a document when it is opened by itself
-		header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+	switch f.kind {
+	case svg:
+		header.Set("Content-Security-Policy", policyOfPictures)
+	case html:
+		header.Set("Content-Security-Policy", policyOfPages)
+		header.Set("Referrer-Policy", "same-origin")
 	}
 	write(w, r, content)
 }
@@ -160,7 +173,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) Page(w http.ResponseWriter, r *http.Request) {
 	nonce := rand.Text()
 	header := w.Header()
-	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Content-Type", html)
 	header.Set("Cache-Control", never)
 	header.Add("Vary", "Accept")
 	header.Set("Content-Security-Policy", policyBefore+nonce+policyAfter)

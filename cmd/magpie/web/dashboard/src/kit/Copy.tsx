@@ -32,13 +32,7 @@ export function CodeBlock({ children, label }: { children: string; label?: strin
 // ShownOnce shows a secret that no later page shows again.
 export function ShownOnce({ values }: { values: { label: string; value: string }[] }) {
   return (
-    <Alert
-      color="yellow"
-      variant="light"
-      icon={<Icon name="key" />}
-      title={t('common.shownOnce')}
-      styles={{ label: { color: 'var(--mantine-color-text)' } }}
-    >
+    <Alert color="yellow" variant="light" icon={<Icon name="key" />} title={t('common.shownOnce')}>
       <Stack gap="xs">
         {values.map(({ label, value }) => (
           <div key={label}>

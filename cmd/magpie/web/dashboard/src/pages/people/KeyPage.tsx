@@ -16,6 +16,7 @@ import { KeyForm } from './KeyForm';
 import { KeySnippets } from './KeySnippets';
 import { changed, draftOf, type KeyDraft } from './keyDraft';
 import { type KeyRowFragment, KeysOneDocument, KeysRevokeDocument, KeysUpdateDocument } from './keys.gql';
+import { loud } from './loud';
 import { NeedsAdmin } from './NeedsAdmin';
 import { RotateKey } from './RotateKey';
 import { useErrorFocus } from './useErrorFocus';
@@ -75,7 +76,7 @@ function OneKey({ id }: { id: string }) {
       }
     >
       {key.leakedAt && !isOver && (
-        <Alert color="red" variant="filled" autoContrast icon={<Icon name="warning" />} title={t('people.keys.leakTitle')} role="alert">
+        <Alert color="red" variant="filled" icon={<Icon name="warning" />} title={t('people.keys.leakTitle')} role="alert" styles={loud}>
           <Stack gap="xs" align="flex-start">
             <Text size="sm">{t('people.keys.leakBody', { origin: key.leakedOrigin ?? '?', time: formatTime(key.leakedAt) })}</Text>
             <Button variant="white" color="dark" size="xs" onClick={() => setRotating(true)}>

@@ -10,6 +10,7 @@ import { When } from '../../kit/Time';
 import { usePaged } from '../../kit/usePaged';
 import { useMay } from '../../session/Me';
 import { type KeyRowFragment, KeysListDocument } from './keys.gql';
+import { loud } from './loud';
 import { NeedsAdmin } from './NeedsAdmin';
 
 const columns: Column<KeyRowFragment>[] = [
@@ -95,7 +96,7 @@ function Keys() {
   return (
     <>
       {leaked.length > 0 && (
-        <Alert color="red" variant="filled" autoContrast icon={<Icon name="warning" />} title={t('people.keys.leakTitle')} role="alert">
+        <Alert color="red" variant="filled" icon={<Icon name="warning" />} title={t('people.keys.leakTitle')} role="alert" styles={loud}>
           {leaked.map((key) => (
             <Text size="sm" key={key.id}>
               {t('people.keys.leakOne', { name: key.name, origin: key.leakedOrigin ?? '?' })}{' '}

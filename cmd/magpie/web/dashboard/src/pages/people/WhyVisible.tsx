@@ -92,7 +92,6 @@ function Reason({ user, documentId }: { user: string; documentId: string }) {
       icon={<Icon name={why.visible ? 'eye' : 'lock'} />}
       title={why.visible ? t('people.whyYes', { user: why.user }) : t('people.whyNo', { user: why.user })}
       role="status"
-      styles={{ label: { color: 'var(--mantine-color-text)' } }}
     >
       <Stack gap="xs">
         <Text size="sm">{t(`people.rule.${why.rule}`)}</Text>

@@ -3,6 +3,7 @@ import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { shellRoute } from '../../app/root';
 import { loadMessages } from '../../i18n';
 import { peopleSearch } from './search';
+import { widgetSettings } from './widgetSettings';
 
 const messages = () => loadMessages('people');
 
@@ -35,4 +36,12 @@ const people = createRoute({
   component: lazyRouteComponent(() => import('./PeoplePage'), 'PeoplePage'),
 });
 
-export const peopleRoutes = [people, keys, newKey, key] as const;
+const widget = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/widget',
+  validateSearch: widgetSettings,
+  loader: messages,
+  component: lazyRouteComponent(() => import('./WidgetPage'), 'WidgetPage'),
+});
+
+export const peopleRoutes = [people, widget, keys, newKey, key] as const;

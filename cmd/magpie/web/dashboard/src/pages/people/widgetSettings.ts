@@ -1,0 +1,95 @@
+// The attributes of the widget's script element (docs/widget.md).
+
+export const modes = ['both', 'search', 'chat'] as const;
+export const themes = ['auto', 'light', 'dark'] as const;
+
+// Labels that a page may want to say in other words. The widget has more, which data-labels may name, too.
+export const labelNames = [
+  'open',
+  'search',
+  'ask',
+  'askPlaceholder',
+  'askFollowUp',
+  'empty',
+  'askEmpty',
+  'noResultsHint',
+  'more',
+  'send',
+  'close',
+  'restart',
+  'sources',
+  'followUp',
+] as const;
+export type LabelName = (typeof labelNames)[number];
+
+export interface WidgetSettings {
+  collection?: string;
+  mode?: (typeof modes)[number];
+  theme?: (typeof themes)[number];
+  accent?: string;
+  // False removes the button in the corner.
+  button?: boolean;
+  // Undefined for mod+k; empty for none.
+  hotkey?: string;
+  title?: string;
+  placeholder?: string;
+  lang?: string;
+  labels?: Partial<Record<LabelName, string>>;
+  minScore?: number;
+}
+
+const text = (value: unknown, most = 200) => (typeof value === 'string' && value !== '' ? value.slice(0, most) : undefined);
+
+// widgetSettings reads settings of an address; what is invalid is left out.
+export function widgetSettings(search: Record<string, unknown>): WidgetSettings {
+  const given = typeof search.labels === 'object' && search.labels !== null ? (search.labels as Record<string, unknown>) : {};
+  const labels = Object.fromEntries(labelNames.flatMap((name) => (text(given[name]) ? [[name, text(given[name])]] : [])));
+  const score = Number(search.minScore ?? Number.NaN);
+  return {
+    collection: text(search.collection),
+    mode: modes.find((one) => one === search.mode && one !== 'both'),
+    theme: themes.find((one) => one === search.theme && one !== 'auto'),
+    accent: isColor(search.accent) ? search.accent : undefined,
+    button: search.button === false ? false : undefined,
+    hotkey: typeof search.hotkey === 'string' ? search.hotkey.slice(0, 100) : undefined,
+    title: text(search.title),
+    placeholder: text(search.placeholder),
+    lang: text(search.lang, 35),
+    labels: Object.keys(labels).length > 0 ? labels : undefined,
+    minScore: score >= 0 && score <= 1 ? score : undefined,
+  };
+}
+
+// isColor reports whether the widget takes a value as a colour.
+export function isColor(value: unknown): value is string {
+  return typeof value === 'string' && /^#(?:[\da-f]{3}|[\da-f]{6})$/i.test(value);
+}
+
+// attributes returns the attributes of the script element by the names of its dataset. Defaults are left out.
+export function attributes(settings: WidgetSettings): Record<string, string> {
+  const labels = Object.entries(settings.labels ?? {}).filter(([, label]) => label !== '');
+  const all: Record<string, string | undefined> = {
+    collection: settings.collection,
+    mode: settings.mode === 'both' ? undefined : settings.mode,
+    theme: settings.theme === 'auto' ? undefined : settings.theme,
+    accent: isColor(settings.accent) ? settings.accent : undefined,
+    button: settings.button === false ? 'false' : undefined,
+    hotkey: settings.hotkey,
+    title: settings.title,
+    placeholder: settings.placeholder,
+    lang: settings.lang,
+    labels: labels.length > 0 ? JSON.stringify(Object.fromEntries(labels)) : undefined,
+    minScore: settings.minScore === undefined ? undefined : String(settings.minScore),
+  };
+  return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+// line returns the script element that a page needs.
+export function line(base: string, key: string, settings: WidgetSettings): string {
+  const quoted = (value: string) => `"${value.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')}"`;
+  const given = Object.entries({ key, ...attributes(settings) }).map(
+    ([name, value]) => `data-${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}=${quoted(value)}`,
+  );
+  const parts = [`<script src=${quoted(`${base}/widget.js`)}`, ...given];
+  return `${parts.join(given.length > 2 ? '\n  ' : ' ')} defer></script>`;
+}
