@@ -29,7 +29,7 @@ export default defineConfig({
     proxy: Object.fromEntries(
       ['/graphql', '/api', '/v1', '/widget.js', '/magpie.js', '/openapi.json'].map((path) => [
         path,
-        { target: service, ws: path === '/graphql', changeOrigin: true },
+        { target: service, ws: path === '/graphql', changeOrigin: true, rewriteWsOrigin: true },
       ]),
     ),
   },

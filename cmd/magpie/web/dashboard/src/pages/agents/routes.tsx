@@ -1,1 +1,83 @@
-export const agentRoutes = [] as const;
+// Agents, approvals and automations.
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { shellRoute } from '../../app/root';
+import type { ApprovalStatus } from '../../gql/schema';
+import { loadMessages } from '../../i18n';
+
+const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
+
+// oneOf returns a value of the address if it is one of those that a page knows.
+function oneOf<T extends string>(value: unknown, known: readonly T[]): T | undefined {
+  return known.find((one) => one === value);
+}
+
+const loader = () => loadMessages('agents');
+const parent = { getParentRoute: () => shellRoute, loader };
+
+const agents = createRoute({
+  ...parent,
+  path: '/agents',
+  validateSearch: (search: Record<string, unknown>): { tab?: 'agents' | 'templates' } => ({
+    tab: oneOf(search.tab, ['agents', 'templates']),
+  }),
+  component: lazyRouteComponent(() => import('./AgentsPage'), 'AgentsPage'),
+});
+
+const newAgent = createRoute({
+  ...parent,
+  path: '/agents/new',
+  validateSearch: (search: Record<string, unknown>): { template?: string } => ({ template: text(search.template) }),
+  component: lazyRouteComponent(() => import('./AgentEditor'), 'NewAgentPage'),
+});
+
+type AgentTab = 'chat' | 'conversations' | 'runs' | 'memories' | 'permissions';
+
+const agent = createRoute({
+  ...parent,
+  path: '/agents/$agentId',
+  validateSearch: (search: Record<string, unknown>): { tab?: AgentTab; conversation?: string; run?: string } => ({
+    tab: oneOf(search.tab, ['chat', 'conversations', 'runs', 'memories', 'permissions']),
+    conversation: text(search.conversation),
+    run: text(search.run),
+  }),
+  component: lazyRouteComponent(() => import('./AgentPage'), 'AgentPage'),
+});
+
+const editAgent = createRoute({
+  ...parent,
+  path: '/agents/$agentId/edit',
+  component: lazyRouteComponent(() => import('./AgentEditor'), 'EditAgentPage'),
+});
+
+const run = createRoute({
+  ...parent,
+  path: '/agents/$agentId/runs/$runId',
+  component: lazyRouteComponent(() => import('./RunPage'), 'RunPage'),
+});
+
+const past = ['APPROVED', 'EDITED', 'ANSWERED', 'REJECTED', 'EXPIRED', 'CANCELED'] as const;
+
+const approvals = createRoute({
+  ...parent,
+  path: '/approvals',
+  validateSearch: (search: Record<string, unknown>): { tab?: 'open' | 'history'; mine?: boolean; status?: ApprovalStatus } => ({
+    tab: oneOf(search.tab, ['open', 'history']),
+    mine: search.mine === true || undefined,
+    status: oneOf(search.status, past),
+  }),
+  component: lazyRouteComponent(() => import('./ApprovalsPage'), 'ApprovalsPage'),
+});
+
+const approvalSettings = createRoute({
+  ...parent,
+  path: '/approvals/settings',
+  component: lazyRouteComponent(() => import('./ApprovalSettingsPage'), 'ApprovalSettingsPage'),
+});
+
+const approval = createRoute({
+  ...parent,
+  path: '/approvals/$approvalId',
+  component: lazyRouteComponent(() => import('./ApprovalPage'), 'ApprovalPage'),
+});
+
+export const agentRoutes = [agents, newAgent, agent, editAgent, run, approvals, approvalSettings, approval] as const;

@@ -1,0 +1,148 @@
+import { ActionIcon, Button, Group, Menu, Modal, Stack, TextInput } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useNavigate } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { t } from '../../i18n';
+import { confirm } from '../../kit/confirm';
+import { type Column, DataTable } from '../../kit/DataTable';
+import { Empty } from '../../kit/Empty';
+import { Icon } from '../../kit/Icon';
+import { TextLink } from '../../kit/links';
+import { Ago } from '../../kit/Time';
+import { useAction } from '../../kit/useAction';
+import { usePaged } from '../../kit/usePaged';
+import { connectionOf } from './connection';
+import {
+  AgentsConversationsDocument,
+  type AgentsConversationsQuery,
+  AgentsDeleteConversationDocument,
+  AgentsDeleteConversationsDocument,
+  AgentsRenameConversationDocument,
+} from './runs.gql';
+
+type Row = NonNullable<NonNullable<NonNullable<AgentsConversationsQuery['conversations']['edges']>[number]>['node']>;
+
+// Conversations has the person's conversations with an agent.
+export function Conversations({ agentId }: { agentId: string }) {
+  const navigate = useNavigate();
+  const [text, setText] = useState('');
+  const [matching] = useDebouncedValue(text.trim(), 300);
+  const [renaming, setRenaming] = useState<Row | null>(null);
+  const list = usePaged(AgentsConversationsDocument, { agentId, matching: matching || null }, (data) =>
+    connectionOf<Row>(data.conversations),
+  );
+  const remove = useAction(AgentsDeleteConversationDocument, { success: t('common.deleted') });
+  const removeAll = useAction(AgentsDeleteConversationsDocument, { success: t('common.deleted') });
+  const del = async (row: Row) => {
+    const sure = await confirm({
+      title: t('agents.chat.delete'),
+      body: t('agents.chat.deleteHelp', { title: row.title }),
+      action: t('common.delete'),
+    });
+    if (sure && (await remove.run({ id: row.id }))) list.reload();
+  };
+  const delAll = async () => {
+    const sure = await confirm({
+      title: t('agents.chat.deleteAll'),
+      body: t('agents.chat.deleteAllHelp'),
+      action: t('common.delete'),
+      typed: t('agents.chat.deleteAllWord'),
+    });
+    if (sure && (await removeAll.run({ agentId }))) list.reload();
+  };
+  const columns: Column<Row>[] = [
+    {
+      key: 'title',
+      title: t('agents.chat.title'),
+      cell: (row) => (
+        <TextLink to="/agents/$agentId" params={{ agentId }} search={{ conversation: row.id }} size="sm" c="inherit">
+          {row.title}
+        </TextLink>
+      ),
+    },
+    { key: 'messages', title: t('agents.chat.messages'), from: 'sm', align: 'right', cell: (row) => row.messageCount },
+    { key: 'changed', title: t('common.changed'), from: 'sm', cell: (row) => <Ago at={row.updatedAt} /> },
+    {
+      key: 'actions',
+      title: t('common.actions'),
+      align: 'right',
+      cell: (row) => (
+        <Menu position="bottom-end">
+          <Menu.Target>
+            <ActionIcon variant="subtle" color="gray" aria-label={`${t('common.actions')}: ${row.title}`}>
+              <Icon name="more" />
+            </ActionIcon>
+          </Menu.Target>
+          <Menu.Dropdown>
+            <Menu.Item leftSection={<Icon name="edit" size={16} />} onClick={() => setRenaming(row)}>
+              {t('agents.chat.rename')}
+            </Menu.Item>
+            <Menu.Item leftSection={<Icon name="trash" size={16} />} onClick={() => void del(row)}>
+              {t('common.delete')}
+            </Menu.Item>
+          </Menu.Dropdown>
+        </Menu>
+      ),
+    },
+  ];
+  return (
+    <Stack>
+      <Group justify="space-between" align="flex-end">
+        <TextInput
+          label={t('agents.chat.find')}
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+          style={{ flex: '1 1 14rem', maxWidth: '24rem' }}
+        />
+        {list.rows.length > 0 && (
+          <Button variant="default" onClick={() => void delAll()}>
+            {t('agents.chat.deleteAll')}
+          </Button>
+        )}
+      </Group>
+      <DataTable
+        label={t('agents.tab.conversations')}
+        columns={columns}
+        list={list}
+        rowKey={({ id }) => id}
+        onOpen={({ id }) => void navigate({ to: `/agents/${agentId}`, search: { conversation: id } })}
+        empty={
+          <Empty icon="ask" title={matching ? t('agents.chat.noneFound') : t('agents.chat.none')}>
+            {t('agents.chat.noneHelp')}
+          </Empty>
+        }
+      />
+      {renaming && <Rename row={renaming} close={() => setRenaming(null)} />}
+    </Stack>
+  );
+}
+
+function Rename({ row, close }: { row: Row; close: () => void }) {
+  const [title, setTitle] = useState(row.title);
+  const rename = useAction(AgentsRenameConversationDocument, { success: t('common.saved') });
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    if (await rename.run({ id: row.id, title })) close();
+  };
+  return (
+    <Modal opened onClose={close} title={t('agents.chat.rename')} closeButtonProps={{ 'aria-label': t('common.close') }}>
+      <form onSubmit={submit}>
+        <Stack>
+          <TextInput
+            label={t('agents.chat.title')}
+            value={title}
+            onChange={(event) => setTitle(event.currentTarget.value)}
+            maxLength={300}
+            required
+            data-autofocus
+          />
+          <Group justify="flex-end">
+            <Button type="submit" loading={rename.running}>
+              {t('common.save')}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

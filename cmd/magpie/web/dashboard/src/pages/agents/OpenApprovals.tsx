@@ -1,0 +1,35 @@
+import { Badge } from '@mantine/core';
+import { useRef } from 'react';
+import { useQuery } from 'urql';
+import { useLive } from '../../api/live';
+import { formatNumber } from '../../i18n';
+import { ApprovalsChangedDocument, ApprovalsOpenCountDocument } from './approvals.gql';
+
+// useOpenApprovals returns how many approvals wait for somebody, and follows their changes.
+export function useOpenApprovals(): number {
+  const [{ data }, again] = useQuery({ query: ApprovalsOpenCountDocument });
+  const cursor = useRef<string | null>(null);
+  const timer = useRef<number | undefined>(undefined);
+  useLive('open-approvals', {
+    document: ApprovalsChangedDocument,
+    variables: () => ({ after: cursor.current }),
+    onData: ({ approvalChanged }) => {
+      cursor.current = approvalChanged.cursor;
+      window.clearTimeout(timer.current);
+      timer.current = window.setTimeout(() => again({ requestPolicy: 'network-only' }), 500);
+    },
+  });
+  return data?.approvals.totalCount ?? 0;
+}
+
+// OpenApprovals is the number of open approvals, for the menu; nothing without any. It needs no messages of its own: the
+// place that shows it names it.
+export function OpenApprovals() {
+  const count = useOpenApprovals();
+  if (count === 0) return null;
+  return (
+    <Badge size="sm" circle={count < 10}>
+      {formatNumber(count)}
+    </Badge>
+  );
+}
