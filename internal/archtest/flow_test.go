@@ -117,6 +117,7 @@ func flow() map[string][]string {
 		"internal/chat/summary":         {"internal/model/llm", "internal/analysis"},
 		"internal/syncjob":              with("internal/store/transaction", "connectors", "ent", "internal/audit", "internal/ingest/entryid", "internal/queue"),
 		"internal/testkit":              {"internal/devstack", "ent/migrate/migrations"},
+		"internal/testkit/browser":      {},
 		"internal/testkit/githubserver": {"internal/testkit/gitserver"},
 		"internal/testkit/gitlabserver": {"internal/testkit/gitserver"},
 		"internal/testkit/injection":    {"internal/model/llm"},

@@ -94,37 +94,37 @@ func TestHostileContentIsDisplayedAsText(t *testing.T) {
 		strings.Join(links, " ") + " ![picture](https://evil.example.net/pixel.png) <javascript:x> [1] [2] [99] [good](https://good.example.com/x) https://bare.example.com/y."
 	d.answers(searchResults(results...), chatAnswer(text, sources...))
 	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x", "data-title", attack)}))
-	b.until("window.MagpieWidget")
-	b.eval(`MagpieWidget.open({query: "x"})`, nil)
-	b.until(fmt.Sprintf(`$$(".row:not(.ask)").length === %d`, len(results)))
-	b.is(`$$(".row:not(.ask) .title")[0].firstChild.data`, attack)
-	b.is(`$$(".row .snippet")[0].textContent`, `a <b> &amp; "q' hit `+attack+`<mark onclick=window.hacked=8>x<a href="javascript:window.hacked=9">y</a> 🐦 &#0; &#99999999; &unknown;`)
-	b.is(`$$(".snippet mark").map((e) => e.textContent + e.attributes.length).join()`, "hit0")
-	b.is(`$$("a.row").map((e) => e.href).join()`, "https://good.example.com/a?b=1&c=%22%27%3C%3E#x")
-	b.is(`$$(".row").filter((e) => e.localName !== "a" && e.localName !== "div").length`, "0")
-	b.screenshot("hostile-search")
+	b.Until("window.MagpieWidget")
+	b.Eval(`MagpieWidget.open({query: "x"})`, nil)
+	b.Until(fmt.Sprintf(`$$(".row:not(.ask)").length === %d`, len(results)))
+	b.Is(`$$(".row:not(.ask) .title")[0].firstChild.data`, attack)
+	b.Is(`$$(".row .snippet")[0].textContent`, `a <b> &amp; "q' hit `+attack+`<mark onclick=window.hacked=8>x<a href="javascript:window.hacked=9">y</a> 🐦 &#0; &#99999999; &unknown;`)
+	b.Is(`$$(".snippet mark").map((e) => e.textContent + e.attributes.length).join()`, "hit0")
+	b.Is(`$$("a.row").map((e) => e.href).join()`, "https://good.example.com/a?b=1&c=%22%27%3C%3E#x")
+	b.Is(`$$(".row").filter((e) => e.localName !== "a" && e.localName !== "div").length`, "0")
+	screenshot(b, "hostile-search")
 
 	// Results without a URL have no link.
-	b.click(`$$("div.row:not(.ask)")[0]`)
-	b.is(`$("dialog").open && $$("div.row:not(.ask)")[0].classList.contains("whole")`, "true")
+	b.Click(`$$("div.row:not(.ask)")[0]`)
+	b.Is(`$("dialog").open && $$("div.row:not(.ask)")[0].classList.contains("whole")`, "true")
 
-	b.eval(`MagpieWidget.open({mode: "chat", query: "x"})`, nil)
-	b.until(`$(".sources li") && $(".next button")`)
-	b.is(`$$(".text a:not(.cite)").map((e) => e.href + " " + e.rel + " " + e.target).join()`,
+	b.Eval(`MagpieWidget.open({mode: "chat", query: "x"})`, nil)
+	b.Until(`$(".sources li") && $(".next button")`)
+	b.Is(`$$(".text a:not(.cite)").map((e) => e.href + " " + e.rel + " " + e.target).join()`,
 		"https://good.example.com/x noopener noreferrer _blank,https://bare.example.com/y noopener noreferrer _blank")
-	b.is(`$$(".text a.cite").map((e) => e.href).join()`, "https://good.example.com/")
-	b.is(`$$(".text .cite").length + " " + /\[99\]/.test($(".text").textContent)`, "2 true")
-	b.is(`text(".text pre code")`, attack)
-	b.is(`$$(".sources a").map((e) => e.href).join()`, "https://good.example.com/")
-	b.is(`text(".next button")`, attack)
-	b.screenshot("hostile-chat")
+	b.Is(`$$(".text a.cite").map((e) => e.href).join()`, "https://good.example.com/")
+	b.Is(`$$(".text .cite").length + " " + /\[99\]/.test($(".text").textContent)`, "2 true")
+	b.Is(`text(".text pre code")`, attack)
+	b.Is(`$$(".sources a").map((e) => e.href).join()`, "https://good.example.com/")
+	b.Is(`text(".next button")`, attack)
+	screenshot(b, "hostile-chat")
 
 	// No element or attribute can run a script, no script ran, and there was no request to another host.
-	b.is(`$$("script, img, iframe, object, embed, style, link, form[action], svg [onload], mark[onclick]").length`, "0")
-	b.is(`$$("*").flatMap((e) => [...e.attributes]).filter((a) => /^on|^style$|^srcdoc$/i.test(a.name) || /javascript:/i.test(a.value)).length`, "0")
-	b.is(`window.hacked`, "undefined")
-	b.is(`[...new Set(performance.getEntriesByType("resource").map((e) => new URL(e.name).origin))].join()`, d.url)
-	b.clean()
+	b.Is(`$$("script, img, iframe, object, embed, style, link, form[action], svg [onload], mark[onclick]").length`, "0")
+	b.Is(`$$("*").flatMap((e) => [...e.attributes]).filter((a) => /^on|^style$|^srcdoc$/i.test(a.name) || /javascript:/i.test(a.value)).length`, "0")
+	b.Is(`window.hacked`, "undefined")
+	b.Is(`[...new Set(performance.getEntriesByType("resource").map((e) => new URL(e.name).origin))].join()`, d.url)
+	b.Clean()
 }
 
 func TestTheWidgetWorksWithAStrictPolicy(t *testing.T) {
@@ -140,24 +140,24 @@ func TestTheWidgetWorksWithAStrictPolicy(t *testing.T) {
 }
 
 func worksUnderPolicy(b *tab) {
-	b.until("window.MagpieWidget")
-	b.click(`$(".launch")`)
-	b.until(`$("dialog").open`)
-	b.typed("key")
-	b.until(`$(".row mark")`)
+	b.Until("window.MagpieWidget")
+	b.Click(`$(".launch")`)
+	b.Until(`$("dialog").open`)
+	b.Type("key")
+	b.Until(`$(".row mark")`)
 	// The style sheet and the accent colour are applied.
-	b.is(`getComputedStyle($(".frame")).display + " " + getComputedStyle($(".root")).getPropertyValue("--accent")`, "flex rgb(10 125 90)")
-	b.press(kb.ArrowUp)
-	b.press(kb.Enter)
-	b.until(`$(".sources li") && text(".text").startsWith("Once a year 1.")`)
-	b.clean()
+	b.Is(`getComputedStyle($(".frame")).display + " " + getComputedStyle($(".root")).getPropertyValue("--accent")`, "flex rgb(10 125 90)")
+	b.Press(kb.ArrowUp)
+	b.Press(kb.Enter)
+	b.Until(`$(".sources li") && text(".text").startsWith("Once a year 1.")`)
+	b.Clean()
 }
 
 func TestErrorsHaveMessagesForVisitors(t *testing.T) {
 	t.Parallel()
 	d := newDouble(t)
 	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x", "data-min-score", "0.2")}))
-	b.until("window.MagpieWidget")
+	b.Until("window.MagpieWidget")
 	for i, c := range []struct {
 		answer http.HandlerFunc
 		want   string
@@ -175,21 +175,21 @@ func TestErrorsHaveMessagesForVisitors(t *testing.T) {
 		{func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, `Something went wrong`},
 	} {
 		d.answers(c.answer, c.answer)
-		b.eval(fmt.Sprintf(`MagpieWidget.open({mode: "search", query: "q%d"})`, i), nil)
-		b.until(`/` + c.want + `/.test(text("#panel-search .message"))`)
-		b.is(`/secret|Database away/.test(root().textContent)`, "false")
-		b.eval(fmt.Sprintf(`MagpieWidget.open({mode: "chat", query: "q%d"})`, i), nil)
-		b.until(fmt.Sprintf(`$$(".answer").length === %d && /%s/.test($$(".answer").at(-1).textContent)`, i+1, c.want))
+		b.Eval(fmt.Sprintf(`MagpieWidget.open({mode: "search", query: "q%d"})`, i), nil)
+		b.Until(`/` + c.want + `/.test(text("#panel-search .message"))`)
+		b.Is(`/secret|Database away/.test(root().textContent)`, "false")
+		b.Eval(fmt.Sprintf(`MagpieWidget.open({mode: "chat", query: "q%d"})`, i), nil)
+		b.Until(fmt.Sprintf(`$$(".answer").length === %d && /%s/.test($$(".answer").at(-1).textContent)`, i+1, c.want))
 	}
 	// A retry replaces the failed turn.
 	d.answers(searchResults(map[string]any{"id": "1", "title": "Keys", "snippet": "s"}), chatAnswer("Fine."))
-	turns := b.text(`$$(".turn").length`)
-	b.click(`$$(".retry button").at(-1)`)
-	b.until(`text(".turn:last-child .text") === "Fine."`)
-	b.is(`$$(".turn").length`, turns)
-	b.eval(`MagpieWidget.open({mode: "search"})`, nil)
-	b.click(`$("#panel-search .message button")`)
-	b.until(`$$(".row").length === 2 && text("#panel-search .message") === ""`)
+	turns := b.Text(`$$(".turn").length`)
+	b.Click(`$$(".retry button").at(-1)`)
+	b.Until(`text(".turn:last-child .text") === "Fine."`)
+	b.Is(`$$(".turn").length`, turns)
+	b.Eval(`MagpieWidget.open({mode: "search"})`, nil)
+	b.Click(`$("#panel-search .message button")`)
+	b.Until(`$$(".row").length === 2 && text("#panel-search .message") === ""`)
 	if last := d.requests()[len(d.requests())-1]; !strings.Contains(last, `"min_score":0.2`) {
 		t.Errorf("%s", last)
 	}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/magpie-search/magpie/internal/testkit/browser"
 )
 
 // withBrowser runs the tests and then stops the shared browser.
@@ -11,7 +13,7 @@ type withBrowser struct{ *testing.M }
 
 func (m withBrowser) Run() int {
 	code := m.M.Run()
-	shared.stop()
+	browser.Stop()
 	return code
 }
 

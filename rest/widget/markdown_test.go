@@ -83,17 +83,17 @@ func TestAnswersAreRenderedAsMarkdown(t *testing.T) {
 	d := newDouble(t)
 	d.answers(nil, streamAnswers(append(answers, hostile...)))
 	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x", "data-mode", "chat")}))
-	b.until("window.MagpieWidget")
+	b.Until("window.MagpieWidget")
 	for i := range len(cases) + len(hostile) {
-		b.eval(fmt.Sprintf(`MagpieWidget.open({query: "%d"})`, i), nil)
-		b.until(fmt.Sprintf(`$$(".sources").length === %d && !$("#panel-chat").classList.contains("busy")`, i+1))
+		b.Eval(fmt.Sprintf(`MagpieWidget.open({query: "%d"})`, i), nil)
+		b.Until(fmt.Sprintf(`$$(".sources").length === %d && !$("#panel-chat").classList.contains("busy")`, i+1))
 		if i < len(cases) {
-			if got := b.text(outline + `($$(".text")[` + strconv.Itoa(i) + `])`); got != cases[i].want {
+			if got := b.Text(outline + `($$(".text")[` + strconv.Itoa(i) + `])`); got != cases[i].want {
 				t.Errorf("%q:\n got %s\nwant %s", cases[i].text, got, cases[i].want)
 			}
 		}
 	}
-	b.clean()
+	b.Clean()
 }
 
 // Finished blocks keep their nodes while the answer grows, so that a selection stays.
@@ -113,15 +113,15 @@ func TestAGrowingAnswerKeepsItsNodes(t *testing.T) {
 		_, _ = fmt.Fprint(w, "event: content\ndata: {\"delta\":\"half.\\n\\nThird.\"}\n\nevent: error\ndata: {\"error\":{\"code\":\"unavailable\",\"message\":\"away\"}}\n\n")
 	})
 	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x")}))
-	b.until("window.MagpieWidget")
-	b.eval(`MagpieWidget.open({mode: "chat", query: "x"})`, nil)
-	b.until(`$$(".text p").length === 2`)
-	b.eval(`(() => { window.first = $(".text p"); })()`, nil)
-	b.is(`$(".text .cite").localName`, "span") // the source is not known yet
+	b.Until("window.MagpieWidget")
+	b.Eval(`MagpieWidget.open({mode: "chat", query: "x"})`, nil)
+	b.Until(`$$(".text p").length === 2`)
+	b.Eval(`(() => { window.first = $(".text p"); })()`, nil)
+	b.Is(`$(".text .cite").localName`, "span") // the source is not known yet
 	close(more)
-	b.until(`$(".retry")`)
-	b.is(`$(".text p") === window.first`, "true")
-	b.is(`$$(".text p").map((e) => e.textContent).join("|")`, "First 1.|Second half.|Third.")
-	b.until(`/not available/.test(text(".retry"))`)
-	b.clean()
+	b.Until(`$(".retry")`)
+	b.Is(`$(".text p") === window.first`, "true")
+	b.Is(`$$(".text p").map((e) => e.textContent).join("|")`, "First 1.|Second half.|Third.")
+	b.Until(`/not available/.test(text(".retry"))`)
+	b.Clean()
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/magpie-search/magpie/internal/testkit/browser"
 )
 
 // echo returns one result with the query as its title. It delays the results of some
@@ -40,31 +42,31 @@ func TestAStaleResultIsNeverDisplayed(t *testing.T) {
 	slow := make(chan struct{})
 	d.answers(echo(map[string]chan struct{}{"slow": slow}), nil)
 	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x")}))
-	b.until("window.MagpieWidget")
-	b.eval(`(() => { window.seen = []; MagpieWidget.open(); new MutationObserver(() => { const t = text("a.row .title"); if (t && seen.at(-1) !== t) seen.push(t); }).observe($("#results"), {childList: true}); })()`, nil)
-	b.eval(`(() => { const i = $("[role=combobox]"); i.value = "slow"; i.dispatchEvent(new Event("input")); })()`, nil)
-	b.until(`performance.now() > 0 && $(".busy")`)
+	b.Until("window.MagpieWidget")
+	b.Eval(`(() => { window.seen = []; MagpieWidget.open(); new MutationObserver(() => { const t = text("a.row .title"); if (t && seen.at(-1) !== t) seen.push(t); }).observe($("#results"), {childList: true}); })()`, nil)
+	b.Eval(`(() => { const i = $("[role=combobox]"); i.value = "slow"; i.dispatchEvent(new Event("input")); })()`, nil)
+	b.Until(`performance.now() > 0 && $(".busy")`)
 	for deadline := time.Now().Add(patience); len(d.requests()) == 0 && time.Now().Before(deadline); {
-		b.until("true")
+		b.Until("true")
 	}
 	// Enter does not open a result of an earlier query.
-	b.eval(`(() => { const i = $("[role=combobox]"); i.value = "fast"; i.dispatchEvent(new Event("input")); })()`, nil)
-	b.until(`text("a.row .title") === "About fast"`)
+	b.Eval(`(() => { const i = $("[role=combobox]"); i.value = "fast"; i.dispatchEvent(new Event("input")); })()`, nil)
+	b.Until(`text("a.row .title") === "About fast"`)
 	close(slow)
-	b.eval(`(() => { const i = $("[role=combobox]"); i.value = "last"; i.dispatchEvent(new Event("input")); })()`, nil)
-	b.until(`text("a.row .title") === "About last"`)
-	b.is(`window.seen.join()`, "About fast,About last")
+	b.Eval(`(() => { const i = $("[role=combobox]"); i.value = "last"; i.dispatchEvent(new Event("input")); })()`, nil)
+	b.Until(`text("a.row .title") === "About last"`)
+	b.Is(`window.seen.join()`, "About fast,About last")
 	// Going back sends no request.
 	before := len(d.requests())
-	b.eval(`(() => { const i = $("[role=combobox]"); i.value = "fast "; i.dispatchEvent(new Event("input")); })()`, nil)
-	b.until(`text("a.row .title") === "About fast"`)
+	b.Eval(`(() => { const i = $("[role=combobox]"); i.value = "fast "; i.dispatchEvent(new Event("input")); })()`, nil)
+	b.Until(`text("a.row .title") === "About fast"`)
 	if after := len(d.requests()); after != before {
 		t.Errorf("%d requests more", after-before)
 	}
 	// An empty field shows the start, also after a late response.
-	b.eval(`(() => { const i = $("[role=combobox]"); i.value = "gone"; i.dispatchEvent(new Event("input")); i.value = ""; i.dispatchEvent(new Event("input")); })()`, nil)
-	b.until(`$$(".row").length === 0 && text(".message").startsWith("Find a page")`)
-	b.clean()
+	b.Eval(`(() => { const i = $("[role=combobox]"); i.value = "gone"; i.dispatchEvent(new Event("input")); i.value = ""; i.dispatchEvent(new Event("input")); })()`, nil)
+	b.Until(`$$(".row").length === 0 && text(".message").startsWith("Find a page")`)
+	b.Clean()
 }
 
 func TestFastTypingSendsOneSearch(t *testing.T) {
@@ -72,9 +74,9 @@ func TestFastTypingSendsOneSearch(t *testing.T) {
 	d := newDouble(t)
 	d.answers(echo(nil), nil)
 	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x", "data-collection", "018f0000-0000-8000-8000-00000000c011")}))
-	b.until("window.MagpieWidget")
-	b.eval(`(() => { MagpieWidget.open(); const i = $("[role=combobox]"); for (const c of "rotate the key") { i.value += c; i.dispatchEvent(new Event("input")); } })()`, nil)
-	b.until(`text("a.row .title") === "About rotate the key"`)
+	b.Until("window.MagpieWidget")
+	b.Eval(`(() => { MagpieWidget.open(); const i = $("[role=combobox]"); for (const c of "rotate the key") { i.value += c; i.dispatchEvent(new Event("input")); } })()`, nil)
+	b.Until(`text("a.row .title") === "About rotate the key"`)
 	want := `{"query":"rotate the key","collection":"018f0000-0000-8000-8000-00000000c011","limit":10,"highlight":true}`
 	if got := d.requests(); len(got) != 1 || got[0] != want {
 		t.Errorf("%q", got)
@@ -96,19 +98,19 @@ func TestMoreResultsAreLoaded(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"data": map[string]any{"results": results, "total": 23}})
 	}, nil)
 	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x", "data-mode", "search")}))
-	b.until("window.MagpieWidget")
-	b.eval(`MagpieWidget.open({query: "x"})`, nil)
-	b.until(`text("[role=status]") === "10 of 23 results"`)
-	b.press(kb.ArrowUp)
-	b.is(`active().textContent`, "More results")
-	b.press(kb.Enter)
-	b.until(`text("[role=status]") === "20 of 23 results"`)
-	b.is(`active().querySelector(".title").textContent`, "Result 10")
-	b.press(kb.End)
-	b.press(kb.Enter)
-	b.until(`text("[role=status]") === "23 results" && !$(".more")`)
-	b.is(`$$(".row").length`, "23")
-	b.is(`$$("[role=tab], .ask").length`, "0") // the page enables search only
+	b.Until("window.MagpieWidget")
+	b.Eval(`MagpieWidget.open({query: "x"})`, nil)
+	b.Until(`text("[role=status]") === "10 of 23 results"`)
+	b.Press(kb.ArrowUp)
+	b.Is(`active().textContent`, "More results")
+	b.Press(kb.Enter)
+	b.Until(`text("[role=status]") === "20 of 23 results"`)
+	b.Is(`active().querySelector(".title").textContent`, "Result 10")
+	b.Press(kb.End)
+	b.Press(kb.Enter)
+	b.Until(`text("[role=status]") === "23 results" && !$(".more")`)
+	b.Is(`$$(".row").length`, "23")
+	b.Is(`$$("[role=tab], .ask").length`, "0") // the page enables search only
 }
 
 func TestACorrectedQueryIsDisplayed(t *testing.T) {
@@ -129,17 +131,17 @@ func TestACorrectedQueryIsDisplayed(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"data": data})
 	}, nil)
 	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x", "data-mode", "search")}))
-	b.until("window.MagpieWidget")
-	b.eval(`MagpieWidget.open({query: "playbok"})`, nil)
-	b.until(`$$("a.row").length === 1`)
-	b.is(`text(".corrected") + text("[role=status]")`, "Showing results for “<b>playbook”Showing results for “<b>playbook”. 1 result")
-	b.screenshot("corrected")
-	b.eval(`MagpieWidget.open({query: "playbook"})`, nil)
-	b.until(`text("[role=status]") === "1 result"`)
-	b.is(`$(".corrected").hidden`, "true")
-	b.eval(`MagpieWidget.open({query: "xbok"})`, nil)
-	b.until(`text(".message").startsWith("Nothing was found for “<b>playbook”.")`)
-	b.is(`$(".corrected").hidden`, "true")
+	b.Until("window.MagpieWidget")
+	b.Eval(`MagpieWidget.open({query: "playbok"})`, nil)
+	b.Until(`$$("a.row").length === 1`)
+	b.Is(`text(".corrected") + text("[role=status]")`, "Showing results for “<b>playbook”Showing results for “<b>playbook”. 1 result")
+	screenshot(b, "corrected")
+	b.Eval(`MagpieWidget.open({query: "playbook"})`, nil)
+	b.Until(`text("[role=status]") === "1 result"`)
+	b.Is(`$(".corrected").hidden`, "true")
+	b.Eval(`MagpieWidget.open({query: "xbok"})`, nil)
+	b.Until(`text(".message").startsWith("Nothing was found for “<b>playbook”.")`)
+	b.Is(`$(".corrected").hidden`, "true")
 }
 
 func TestAPageMayHandleResults(t *testing.T) {
@@ -147,12 +149,12 @@ func TestAPageMayHandleResults(t *testing.T) {
 	d := newDouble(t)
 	d.answers(echo(nil), nil)
 	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x")}))
-	b.until("window.MagpieWidget")
-	b.eval(`(() => { document.addEventListener("magpie:select", (e) => { e.preventDefault(); window.chosen = e.detail.query + " " + e.detail.result.url; }); MagpieWidget.open({query: "keys"}); })()`, nil)
-	b.until(`$("a.row")`)
-	b.press(kb.Enter)
-	b.until(`window.chosen === "keys https://docs.example.com/keys" && !$("dialog").open`)
-	b.is(`location.pathname`, "/")
+	b.Until("window.MagpieWidget")
+	b.Eval(`(() => { document.addEventListener("magpie:select", (e) => { e.preventDefault(); window.chosen = e.detail.query + " " + e.detail.result.url; }); MagpieWidget.open({query: "keys"}); })()`, nil)
+	b.Until(`$("a.row")`)
+	b.Press(kb.Enter)
+	b.Until(`window.chosen === "keys https://docs.example.com/keys" && !$("dialog").open`)
+	b.Is(`location.pathname`, "/")
 }
 
 func TestTheFocusStaysInTheDialog(t *testing.T) {
@@ -160,35 +162,35 @@ func TestTheFocusStaysInTheDialog(t *testing.T) {
 	d := newDouble(t)
 	d.answers(echo(nil), nil)
 	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x")}))
-	b.until("window.MagpieWidget")
-	b.eval(`document.addEventListener("keydown", (e) => { window.leaked = (window.leaked ?? "") + e.key; })`, nil)
-	b.click(`$(".launch")`)
-	b.until(`focused() === $("[role=combobox]")`)
-	b.typed("keys")
-	b.until(`$("a.row")`)
+	b.Until("window.MagpieWidget")
+	b.Eval(`document.addEventListener("keydown", (e) => { window.leaked = (window.leaked ?? "") + e.key; })`, nil)
+	b.Click(`$(".launch")`)
+	b.Until(`focused() === $("[role=combobox]")`)
+	b.Type("keys")
+	b.Until(`$("a.row")`)
 	var seen []string
 	for range 12 {
-		seen = append(seen, b.text(`focused().getAttribute("aria-label") ?? focused().textContent`))
-		b.press(kb.Tab)
+		seen = append(seen, b.Text(`focused().getAttribute("aria-label") ?? focused().textContent`))
+		b.Press(kb.Tab)
 	}
 	want := []string{"Search", "Clear", "Search", "Close"}
 	if !slices.Equal(seen[:8], append(slices.Clone(want), want...)) {
 		t.Errorf("%q", seen)
 	}
-	b.eval(`$("[role=combobox]").focus()`, nil)
-	b.press(kb.Tab, input.ModifierShift)
-	b.press(kb.Tab, input.ModifierShift)
-	b.is(`focused().getAttribute("role")`, "tab")
-	b.press(kb.ArrowRight)
-	b.is(`focused().textContent + focused().getAttribute("aria-selected") + $("#panel-chat").hidden`, "Asktruefalse")
-	b.press(kb.ArrowRight)
-	b.is(`focused().textContent + $("#panel-chat").hidden`, "Searchtrue")
+	b.Eval(`$("[role=combobox]").focus()`, nil)
+	b.Press(kb.Tab, input.ModifierShift)
+	b.Press(kb.Tab, input.ModifierShift)
+	b.Is(`focused().getAttribute("role")`, "tab")
+	b.Press(kb.ArrowRight)
+	b.Is(`focused().textContent + focused().getAttribute("aria-selected") + $("#panel-chat").hidden`, "Asktruefalse")
+	b.Press(kb.ArrowRight)
+	b.Is(`focused().textContent + $("#panel-chat").hidden`, "Searchtrue")
 	// The page does not receive keys that are typed in the dialog.
-	b.is(`window.leaked`, "undefined")
+	b.Is(`window.leaked`, "undefined")
 	// A click outside closes the dialog and focuses the button that opened it.
-	b.do(chromedp.MouseClickXY(20, 400))
-	b.until(`!$("dialog").open && focused() === $(".launch")`)
-	b.clean()
+	b.Do(chromedp.MouseClickXY(20, 400))
+	b.Until(`!$("dialog").open && focused() === $(".launch")`)
+	b.Clean()
 }
 
 func TestAssistiveTechnologySeesACombobox(t *testing.T) {
@@ -196,14 +198,14 @@ func TestAssistiveTechnologySeesACombobox(t *testing.T) {
 	d := newDouble(t)
 	d.answers(echo(nil), chatAnswer("Once a year [1].", map[string]any{"id": "1", "title": "Keys"}))
 	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x", "data-title", "Handbook")}))
-	b.until("window.MagpieWidget")
-	tree := b.accessible()
-	if !slices.ContainsFunc(tree["button"], func(n axNode) bool { return n.Name.Value == "Search" && n.property("hasPopup") == "dialog" }) {
+	b.Until("window.MagpieWidget")
+	tree := b.Accessible()
+	if !slices.ContainsFunc(tree["button"], func(n browser.Node) bool { return n.Name.Value == "Search" && n.Property("hasPopup") == "dialog" }) {
 		t.Errorf("no button: %+v", tree["button"])
 	}
-	b.eval(`MagpieWidget.open({query: "keys"})`, nil)
-	b.until(`$("a.row")`)
-	tree = b.accessible()
+	b.Eval(`MagpieWidget.open({query: "keys"})`, nil)
+	b.Until(`$("a.row")`)
+	tree = b.Accessible()
 	one := func(role, name string, properties ...any) {
 		t.Helper()
 		for _, n := range tree[role] {
@@ -211,7 +213,7 @@ func TestAssistiveTechnologySeesACombobox(t *testing.T) {
 				continue
 			}
 			for i := 0; i < len(properties); i += 2 {
-				if got := n.property(properties[i].(string)); got != properties[i+1] {
+				if got := n.Property(properties[i].(string)); got != properties[i+1] {
 					t.Errorf("%s %q: %v is %v", role, name, properties[i], got)
 				}
 			}
@@ -229,9 +231,9 @@ func TestAssistiveTechnologySeesACombobox(t *testing.T) {
 	one("tabpanel", "Search")
 	one("button", "Close")
 	one("status", "")
-	b.eval(`MagpieWidget.open({mode: "chat", query: "How often?"})`, nil)
-	b.until(`$(".sources li")`)
-	tree = b.accessible()
+	b.Eval(`MagpieWidget.open({mode: "chat", query: "How often?"})`, nil)
+	b.Until(`$(".sources li")`)
+	tree = b.Accessible()
 	one("log", "Conversation")
 	one("textbox", "Ask a question", "focused", true)
 	one("article", "Answer")
@@ -254,22 +256,22 @@ func TestLanguageLabelsAndDirection(t *testing.T) {
 	d.answers(searchResults(), nil)
 	s := newSite(t)
 	german := visit(t, s.put(home, "/de", page{attributes: attributes(d.url, "svc_pk_x", "data-lang", "de-AT", "data-labels", `{"close": "Zu", "x": 1}`)}))
-	german.until("window.MagpieWidget")
-	german.eval(`MagpieWidget.open({query: "Schlüssel"})`, nil)
-	german.until(`text(".message").startsWith("Zu „Schlüssel“ wurde nichts gefunden.")`)
-	german.is(`$$("[role=tab]").map((e) => e.textContent).join() + text(".ask .title")`, "Suchen,FragenNach „Schlüssel“ fragen")
-	german.is(`$("header .quiet").getAttribute("aria-label") + $(".root").lang`, "Zude-AT")
-	german.screenshot("german")
+	german.Until("window.MagpieWidget")
+	german.Eval(`MagpieWidget.open({query: "Schlüssel"})`, nil)
+	german.Until(`text(".message").startsWith("Zu „Schlüssel“ wurde nichts gefunden.")`)
+	german.Is(`$$("[role=tab]").map((e) => e.textContent).join() + text(".ask .title")`, "Suchen,FragenNach „Schlüssel“ fragen")
+	german.Is(`$("header .quiet").getAttribute("aria-label") + $(".root").lang`, "Zude-AT")
+	screenshot(german, "german")
 	// The default language is that of the page. Arabic is written from the right, with English labels.
 	arabic := visit(t, s.put(home, "/ar", page{attributes: attributes(d.url, "svc_pk_x", "data-placeholder", "ابحث في الوثائق", "data-title", "الدليل"), html: `lang="ar" dir="rtl"`}))
-	arabic.until("window.MagpieWidget")
+	arabic.Until("window.MagpieWidget")
 	d.answers(searchResults(map[string]any{"id": "1", "title": "تدوير المفتاح", "url": "https://x.example.org/", "snippet": "يتم تدوير <mark>المفتاح</mark> مرة واحدة في السنة.", "heading_path": []string{"تدوير المفتاح", "الخطوات"}},
 		map[string]any{"id": "2", "title": "Rotate the key", "url": "https://x.example.org/", "snippet": "Once a year."}), nil)
-	arabic.eval(`MagpieWidget.open({query: "المفتاح"})`, nil)
-	arabic.until(`$$("a.row").length === 2`)
-	arabic.is(`$(".root").dir + getComputedStyle($(".launch")).left + $("[role=combobox]").placeholder`, "rtl20pxابحث في الوثائق")
-	arabic.is(`$("a.row .icon-page").getBoundingClientRect().x > $("a.row .title").getBoundingClientRect().x`, "true")
-	arabic.screenshot("arabic")
+	arabic.Eval(`MagpieWidget.open({query: "المفتاح"})`, nil)
+	arabic.Until(`$$("a.row").length === 2`)
+	arabic.Is(`$(".root").dir + getComputedStyle($(".launch")).left + $("[role=combobox]").placeholder`, "rtl20pxابحث في الوثائق")
+	arabic.Is(`$("a.row .icon-page").getBoundingClientRect().x > $("a.row .title").getBoundingClientRect().x`, "true")
+	screenshot(arabic, "arabic")
 }
 
 func TestInvalidAttributesAreIgnored(t *testing.T) {
@@ -278,32 +280,32 @@ func TestInvalidAttributesAreIgnored(t *testing.T) {
 	s := newSite(t)
 	b := visit(t, s.put(home, "/", page{attributes: attributes(d.url, "svc_pk_x", "data-theme", "pink", "data-accent", "red;}*{display:none", "data-mode", "x",
 		"data-labels", "{", "data-min-score", "7", "data-hotkey", "/", "data-button", "false")}))
-	b.until("window.MagpieWidget")
-	b.is(`$(".launch")`, "null")
-	b.is(`$(".root").className`, "root light")
+	b.Until("window.MagpieWidget")
+	b.Is(`$(".launch")`, "null")
+	b.Is(`$(".root").className`, "root light")
 	// A key without Ctrl opens the widget except in a text field.
-	b.eval(`document.querySelector("#field").focus()`, nil)
-	b.typed("/")
-	b.is(`$("dialog").open + document.querySelector("#field").value`, "false/")
-	b.eval(`document.activeElement.blur()`, nil)
-	b.typed("/")
-	b.until(`$("dialog").open`)
-	b.is(`$("[role=combobox]").value`, "")
-	b.typed("/") // does not close it
-	b.is(`$("dialog").open + $("[role=combobox]").value`, "true/")
+	b.Eval(`document.querySelector("#field").focus()`, nil)
+	b.Type("/")
+	b.Is(`$("dialog").open + document.querySelector("#field").value`, "false/")
+	b.Eval(`document.activeElement.blur()`, nil)
+	b.Type("/")
+	b.Until(`$("dialog").open`)
+	b.Is(`$("[role=combobox]").value`, "")
+	b.Type("/") // does not close it
+	b.Is(`$("dialog").open + $("[role=combobox]").value`, "true/")
 	// Loading it twice creates one widget; removing it from the page restores it.
-	b.eval(`new Promise((done) => { const script = document.createElement("script"); script.src = "`+d.url+`/widget.js"; script.dataset.key = "svc_pk_x"; script.onload = done; document.head.append(script); })`, nil)
-	b.is(`document.querySelectorAll("magpie-widget").length`, "1")
-	b.eval(`(() => { MagpieWidget.close(); MagpieWidget.element.remove(); MagpieWidget.open(); })()`, nil)
-	b.is(`$("dialog").open`, "true")
+	b.Eval(`new Promise((done) => { const script = document.createElement("script"); script.src = "`+d.url+`/widget.js"; script.dataset.key = "svc_pk_x"; script.onload = done; document.head.append(script); })`, nil)
+	b.Is(`document.querySelectorAll("magpie-widget").length`, "1")
+	b.Eval(`(() => { MagpieWidget.close(); MagpieWidget.element.remove(); MagpieWidget.open(); })()`, nil)
+	b.Is(`$("dialog").open`, "true")
 	// Without a key there is no widget.
 	without := visit(t, s.put(home, "/without", page{attributes: map[string]string{"src": d.url + "/widget.js"}}))
-	without.until(`document.readyState === "complete"`)
-	without.is(`window.MagpieWidget`, "undefined")
+	without.Until(`document.readyState === "complete"`)
+	without.Is(`window.MagpieWidget`, "undefined")
 	// A secret key is rejected.
 	secret := visit(t, s.put(home, "/secret", page{attributes: attributes(d.url, "svc_sk_x")}))
-	secret.until(`document.readyState === "complete"`)
-	secret.is(`window.MagpieWidget`, "undefined")
+	secret.Until(`document.readyState === "complete"`)
+	secret.Is(`window.MagpieWidget`, "undefined")
 }
 
 // legible is an expression for the WCAG contrast of an element's text.
@@ -335,29 +337,29 @@ func TestThemesAccentsAndSmallScreens(t *testing.T) {
 		"contrast":  {nil, []chromedp.Action{emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "forced-colors", Value: "active"}})}, "light"},
 	} {
 		b := visit(t, s.put(home, "/"+name, page{attributes: attributes(d.url, "svc_pk_x", c.more...)}), c.first...)
-		b.until("window.MagpieWidget")
-		b.screenshot("theme-" + name + "-page")
-		b.eval(`MagpieWidget.open({query: "signing key"})`, nil)
-		b.until(`$$(".row").length === 3`)
-		b.is(`$(".root").className`, "root "+c.theme)
-		b.screenshot("theme-" + name + "-search")
+		b.Until("window.MagpieWidget")
+		screenshot(b, "theme-"+name+"-page")
+		b.Eval(`MagpieWidget.open({query: "signing key"})`, nil)
+		b.Until(`$$(".row").length === 3`)
+		b.Is(`$(".root").className`, "root "+c.theme)
+		screenshot(b, "theme-"+name+"-search")
 		if name != "contrast" { // where the system chooses the colours
-			b.is(`$$(".title, .path, .snippet, mark, .tag, .tabs button, .count, .row.ask .title").map((e) => [e.className || e.localName, `+legible+`(e)]).filter(([, n]) => n < 4.5).join()`, "")
+			b.Is(`$$(".title, .path, .snippet, mark, .tag, .tabs button, .count, .row.ask .title").map((e) => [e.className || e.localName, `+legible+`(e)]).filter(([, n]) => n < 4.5).join()`, "")
 		}
-		b.eval(`MagpieWidget.open({mode: "chat", query: "How is the signing key rotated?"})`, nil)
-		b.until(`$(".next button")`)
-		b.eval(`($("textarea").value = "And who may?", $("textarea").dispatchEvent(new Event("input")))`, nil)
-		b.screenshot("theme-" + name + "-chat")
+		b.Eval(`MagpieWidget.open({mode: "chat", query: "How is the signing key rotated?"})`, nil)
+		b.Until(`$(".next button")`)
+		b.Eval(`($("textarea").value = "And who may?", $("textarea").dispatchEvent(new Event("input")))`, nil)
+		screenshot(b, "theme-"+name+"-chat")
 		if name != "contrast" {
-			b.is(`$$(".text p, .text td, .text th, .text code, .cite, .question p, .sources a, .sources li, h3, .next button, .send:not([hidden]), .button.small").map((e) => [e.className || e.localName, `+legible+`(e)]).filter(([, n]) => n < 4.5).join()`, "")
+			b.Is(`$$(".text p, .text td, .text th, .text code, .cite, .question p, .sources a, .sources li, h3, .next button, .send:not([hidden]), .button.small").map((e) => [e.className || e.localName, `+legible+`(e)]).filter(([, n]) => n < 4.5).join()`, "")
 		}
-		b.is(`document.documentElement.scrollWidth <= innerWidth && $(".frame").scrollWidth <= $(".frame").clientWidth`, "true")
+		b.Is(`document.documentElement.scrollWidth <= innerWidth && $(".frame").scrollWidth <= $(".frame").clientWidth`, "true")
 		if name == "small" {
-			b.until(`[$(".frame").getBoundingClientRect().width, $(".frame").getBoundingClientRect().height].join() === "390,760"`) // at the end of the animation
+			b.Until(`[$(".frame").getBoundingClientRect().width, $(".frame").getBoundingClientRect().height].join() === "390,760"`) // at the end of the animation
 		}
 		if name == "dark" {
-			b.is(`parseFloat(getComputedStyle($(".frame")).animationDuration) < 0.001`, "true")
+			b.Is(`parseFloat(getComputedStyle($(".frame")).animationDuration) < 0.001`, "true")
 		}
-		b.clean()
+		b.Clean()
 	}
 }

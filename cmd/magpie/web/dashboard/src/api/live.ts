@@ -3,7 +3,7 @@ import { stringifyDocument } from '@urql/core';
 import { type Client, createClient } from 'graphql-ws';
 import { useEffect, useRef, useState } from 'react';
 import type { TypedDocumentNode } from 'urql';
-import { accessToken } from '../session/session';
+import { accessToken, renew } from '../session/session';
 
 let shared: Client | null = null;
 
@@ -12,7 +12,11 @@ let shared: Client | null = null;
 export function socket(): Client {
   shared ??= createClient({
     url: `${window.location.origin.replace(/^http/, 'ws')}/graphql`,
-    connectionParams: async () => ({ authorization: `Bearer ${(await accessToken()) ?? ''}` }),
+    connectionParams: async () => {
+      const token = await accessToken();
+      if (token === null) throw new Error('the session has ended');
+      return { authorization: `Bearer ${token}` };
+    },
     retryAttempts: 0, // watch tries again with its cursor
   });
   return shared;
@@ -25,7 +29,10 @@ export function disconnect() {
 }
 
 // Close codes after which another try would fail in the same way.
-const final = [4400, 4401, 4406, 4409, 4429];
+const final = [1009, 4400, 4401, 4406, 4409, 4429];
+
+// The close code of a token that was refused, or of a role that has changed.
+const refused = 4403;
 
 export type LiveState = 'connecting' | 'live' | 'waiting' | 'ended' | 'failed';
 
@@ -68,6 +75,7 @@ export function watch<D, V>({ document, variables, onData, onState }: Watch<D, V
             return;
           }
           onState?.('waiting');
+          if (code === refused) void renew();
           timer = window.setTimeout(connect, 1000 + 4000 * Math.random());
         },
         complete: () => {

@@ -1,21 +1,18 @@
-import { Alert, Button, Group, Stack, Text, Title } from '@mantine/core';
+import { Alert, Button, Group, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { t } from '../i18n';
+import { Page } from '../kit/Page';
 
 // NotFound is shown at an address without a page.
 export function NotFound() {
   return (
-    <Stack className="page" gap="xs">
-      <Title order={1} size="h2">
-        {t('common.notFound')}
-      </Title>
-      <Text>{t('common.notFoundHelp')}</Text>
+    <Page title={t('common.notFound')} description={t('common.notFoundHelp')}>
       <Group>
         <Button component={Link} to="/" variant="default">
           {t('common.nav.search')}
         </Button>
       </Group>
-    </Stack>
+    </Page>
   );
 }
 

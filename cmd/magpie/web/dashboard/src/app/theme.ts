@@ -14,6 +14,8 @@ export const theme = createTheme({
   cursorType: 'pointer',
   // Not by Modal.extend and the like, which would load every component named here at the start.
   components: {
+    // Without it, a menu would contain an element that is no item of a menu.
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     Modal: { defaultProps: { centered: true, overlayProps: { blur: 2 } } },
     NavLink: { styles: { root: { borderRadius: 'var(--mantine-radius-md)' } } },
     Paper: { defaultProps: { withBorder: true } },

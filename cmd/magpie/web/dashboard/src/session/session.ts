@@ -126,6 +126,11 @@ export async function accessToken(refused?: string): Promise<string | null> {
   return (await refresh(refused))?.token ?? null;
 }
 
+// renew gets another access token, whatever is left of the present one.
+export async function renew(): Promise<void> {
+  await refresh(access?.token).catch(() => {}); // the next request tries again
+}
+
 // begin posts to a route that returns tokens and starts the session.
 export async function begin(path: string, body: unknown): Promise<void> {
   adopt(await call('POST', `${path}?cookie=1`, body, access?.token));

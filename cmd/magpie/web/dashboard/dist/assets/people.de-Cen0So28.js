@@ -1,1 +1,0 @@
-var e={"people.title":[`people`]};export{e as default};

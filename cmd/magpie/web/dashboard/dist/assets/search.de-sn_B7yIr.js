@@ -1,1 +1,0 @@
-var e={"search.title":[`search`]};export{e as default};

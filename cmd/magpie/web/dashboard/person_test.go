@@ -1,0 +1,128 @@
+package dashboard_test
+
+import (
+	_ "embed"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
+	"github.com/magpie-search/magpie/internal/testkit/browser"
+)
+
+// axe checks accessibility (github.com/dequelabs/axe-core 4.14.1, MPL-2.0).
+//
+//go:embed testdata/axe.min.js
+var axe string
+
+// prelude has functions that find what a person sees: button, link, tab or option by its
+// name, a field by its label.
+const prelude = `
+const visible = (e) => e.getClientRects().length > 0 && !e.closest('[aria-hidden=true]');
+const named = (e) => (e.getAttribute('aria-label') || e.innerText || e.value || '').trim();
+const all = (s) => [...document.querySelectorAll(s)].filter(visible);
+const hit = (name) => {
+  const found = all('button, a[href], [role=button], [role=menuitem], [role=option], [role=tab], [role=radio], input[type=submit], label, summary, tr.row');
+  return found.find((e) => named(e) === name) ?? found.find((e) => named(e).startsWith(name));
+};
+const field = (name) => {
+  const label = all('label').find((e) => e.innerText.replace(/\s*\*$/, '').trim() === name) ?? all('label').find((e) => e.innerText.trim().startsWith(name));
+  const of = label && (label.control ?? document.getElementById(label.htmlFor));
+  return of ?? all('input, textarea, select').find((e) => e.getAttribute('aria-label') === name || e.placeholder === name);
+};
+const title = () => document.querySelector('h1')?.innerText ?? '';
+const says = (text) => document.body.innerText.includes(text);
+const settled = () => Boolean(title()) && !all('.mantine-Loader-root, .mantine-Skeleton-root').length;
+`
+
+// person is somebody at the dashboard.
+type person struct {
+	*browser.Tab
+	t   *testing.T
+	url string
+}
+
+// visitor opens a page without a session.
+func visitor(t *testing.T, m *stacktest.Magpie, path string) *person {
+	t.Helper()
+	tab := browser.Visit(t, m.URL+path, browser.Options{Width: 1280, Height: 900, Prelude: prelude})
+	return &person{Tab: tab, t: t, url: m.URL}
+}
+
+// signIn signs somebody in and opens a page.
+func signIn(t *testing.T, m *stacktest.Magpie, email, password, path string) *person {
+	t.Helper()
+	p := visitor(t, m, "/sign-in?next="+path)
+	p.fill("Email", email)
+	p.fill("Password", password)
+	p.Press("\r")
+	p.Until(`location.pathname !== "/sign-in" && settled()`)
+	return p
+}
+
+// open opens a page by its address.
+func (p *person) open(path string) {
+	p.t.Helper()
+	p.Do(chromedp.Navigate(p.url + path))
+	p.Until(`settled()`)
+}
+
+// hit presses what has the name.
+func (p *person) hit(name string) {
+	p.t.Helper()
+	p.Click(`hit(` + quoted(name) + `)`)
+}
+
+// fill replaces the text of the field with the label.
+func (p *person) fill(label, text string) {
+	p.t.Helper()
+	p.Until(`field(` + quoted(label) + `)`)
+	p.Eval(`(() => { const e = field(`+quoted(label)+`); e.focus(); e.select?.(); })()`, nil)
+	p.Press("\b")
+	p.Type(text)
+}
+
+// sees waits until the page shows the text.
+func (p *person) sees(text string) {
+	p.t.Helper()
+	p.Until(`says(` + quoted(text) + `)`)
+}
+
+// quoted returns a text as a literal in JavaScript.
+func quoted(text string) string {
+	literal, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(literal)
+}
+
+// scheme makes the window light or dark.
+func scheme(name string) chromedp.Action {
+	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}})
+}
+
+// accessible checks the page by WCAG 2.2 AA, light and dark, wide and narrow, and that
+// nothing is wider than the window.
+func (p *person) accessible(what string) {
+	p.t.Helper()
+	p.Do(chromedp.Evaluate(axe, nil))
+	for _, width := range []int64{1280, 360} {
+		p.Do(chromedp.EmulateViewport(width, 900))
+		p.Is(`document.documentElement.scrollWidth <= innerWidth`, "true")
+		for _, name := range []string{"dark", "light"} {
+			p.Do(scheme(name))
+			p.Until(`document.documentElement.dataset.mantineColorScheme === ` + quoted(name))
+			var found []string
+			p.Eval(`axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], resultTypes: ["violations"]})
+				.then(({violations}) => violations.flatMap((v) => v.nodes.map((n) => v.id + " " + n.target.join(" ") + ": " + n.html.slice(0, 200) + " " + n.failureSummary)))`, &found)
+			if len(found) > 0 {
+				p.t.Errorf("%s, %s, %d px wide:\n%s", what, name, width, strings.Join(found, "\n"))
+			}
+		}
+	}
+	p.Do(chromedp.EmulateViewport(1280, 900))
+}

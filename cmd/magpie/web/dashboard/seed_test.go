@@ -1,0 +1,76 @@
+package dashboard_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
+)
+
+// world is a workspace in use: something is on every page.
+type world struct {
+	*stacktest.Magpie
+	collection, connector, document, agent, key, automation, integration, tool, inbound string
+}
+
+// newWorld makes a workspace with documents, an agent, a tool that acts, and so on.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	desk := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"id": 7}`)
+	}))
+	t.Cleanup(desk.Close)
+	m := &world{Magpie: stacktest.Start(t, "LLM_BASE_URL", chatModel(t), "LLM_MODEL", "stand-in", "ALLOWED_PRIVATE_NETWORKS", "127.0.0.0/8")}
+	make1 := func(query string, variables object) string {
+		t.Helper()
+		var made map[string]json.RawMessage
+		m.GraphQL(&made, query, variables)
+		for _, value := range made {
+			var entity struct {
+				ID          string
+				APIKey      struct{ ID string }
+				Integration struct{ ID string }
+			}
+			if err := json.Unmarshal(value, &entity); err != nil {
+				t.Fatal(err)
+			}
+			for _, id := range []string{entity.ID, entity.APIKey.ID, entity.Integration.ID} {
+				if id != "" {
+					return id
+				}
+			}
+		}
+		t.Fatal("nothing was made")
+		return ""
+	}
+	m.collection = make1(`mutation { createCollection(input: {name: "Handbook", description: "How we work"}) { id } }`, nil)
+	m.connector = make1(`mutation($c: ID!) { createConnector(input: {name: "Files", type: "file_upload", collection: $c}) { id } }`, object{"c": m.collection})
+	m.Upload(m.connector, map[string]string{
+		"office/lamps.md":   "# Lamps\n\nA broken lamp is replaced by the night shift. Call 4711.\n\n## Spare lamps\n\nSpare lamps are in room 12.\n",
+		"office/coffee.md":  "# Coffee\n\nThe coffee machine is cleaned on Fridays.\n",
+		"office/parking.md": "# Parking\n\nVisitors park behind the house. The barrier opens at seven.\n",
+		"bad.docx":          "this is no document",
+	})
+	m.agent = make1(`mutation { createAgent(input: {name: "Caretaker", systemPrompt: "You look after the house.", tools: ["search_documents"]}) { id } }`, nil)
+	m.key = make1(`mutation($c: ID!) { createAPIKey(input: {name: "Site", allowedHosts: ["example.com"], allowedCollections: [$c]}) { apiKey { id } } }`, object{"c": m.collection})
+	m.integration = make1(`mutation($url: String!) { createToolIntegration(input: {provider: "webhook", name: "Desk", slug: "desk", config: {url: $url}}) { id } }`, object{"url": desk.URL})
+	m.tool = make1(`mutation($id: ID!, $schema: Map!) { saveWebhookTool(integrationId: $id, input: {name: "create_ticket", title: "Create a ticket", description: "Creates a ticket", method: "POST", path: "/tickets", inputSchema: $schema}) { id } }`,
+		object{"id": m.integration, "schema": object{"type": "object", "properties": object{"title": object{"type": "string"}}, "required": []string{"title"}}})
+	m.inbound = make1(`mutation { createInboundIntegration(input: {provider: "github", name: "Code"}) { integration { id } } }`, nil)
+	m.automation = make1(`mutation($a: ID!) { createAutomation(input: {name: "Reports", agentId: $a, kind: SCHEDULE, trigger: {cron: "0 9 * * 1"}, instructions: "Write a report."}) { id } }`, object{"a": m.agent})
+	var found struct {
+		Documents struct {
+			Edges []struct{ Node struct{ ID string } }
+		}
+	}
+	m.GraphQL(&found, `{ documents(matching: "lamps", first: 1) { edges { node { id } } } }`, nil)
+	if len(found.Documents.Edges) == 0 {
+		t.Fatal("no document was indexed")
+	}
+	m.document = found.Documents.Edges[0].Node.ID
+	return m
+}
