@@ -20,12 +20,11 @@ import { lazy, Suspense, useEffect, useState } from 'react';
 import { Provider, useQuery } from 'urql';
 import { createClient } from '../api/client';
 import { disconnect } from '../api/live';
-import { type Language, language, languages, t } from '../i18n';
+import { type Language, language, languages, setLanguage, t } from '../i18n';
 import { Confirmations } from '../kit/confirm';
 import { Icon } from '../kit/Icon';
 import { failed } from '../kit/notify';
 import { includes, MeProvider, useMe } from '../session/Me';
-import { ApplyPreferences, themeOf, useSavePreferences } from '../session/preferences';
 import { begin, end } from '../session/session';
 import { WorkspacesDocument } from '../session/session.gql';
 import { places } from './nav';
@@ -41,7 +40,6 @@ export function Shell() {
     <Provider value={client}>
       <Notifications position="bottom-right" />
       <MeProvider>
-        <ApplyPreferences />
         <Frame />
         <Confirmations />
       </MeProvider>
@@ -151,8 +149,7 @@ function PersonMenu() {
   const me = useMe();
   const [opened, setOpened] = useState(false);
   const [{ data }] = useQuery({ query: WorkspacesDocument, pause: !opened });
-  const { colorScheme } = useMantineColorScheme();
-  const save = useSavePreferences();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
   const others = data?.myWorkspaces.filter(({ current }) => !current) ?? [];
   const schemes = ['light', 'dark', 'auto'] as const;
   return (
@@ -191,7 +188,7 @@ function PersonMenu() {
         {schemes.map((scheme) => (
           <Menu.Item
             key={scheme}
-            onClick={() => void save({ theme: themeOf(scheme) })}
+            onClick={() => setColorScheme(scheme)}
             rightSection={colorScheme === scheme ? <Icon name="check" size={16} /> : null}
           >
             {t(`common.theme.${scheme}`)}
@@ -202,7 +199,7 @@ function PersonMenu() {
           <Menu.Item
             key={tag}
             lang={tag}
-            onClick={() => void save({ language: tag })}
+            onClick={() => setLanguage(tag)}
             rightSection={language === tag ? <Icon name="check" size={16} /> : null}
           >
             {languages[tag]}

@@ -2,6 +2,7 @@ import { Code, Typography } from '@mantine/core';
 import type { ReactNode } from 'react';
 import ReactMarkdown from 'react-markdown';
 import remarkGfm from 'remark-gfm';
+import { withCitations } from './citations';
 
 interface Props {
   children: string;
@@ -12,7 +13,7 @@ interface Props {
 // Markdown renders text of documents and answers. HTML in it stays text, links open outside, and pictures are shown as
 // links, since the content security policy loads nothing from other hosts.
 export function Markdown({ children, cite }: Props) {
-  const text = cite ? children.replace(/\[(\d{1,3})\](?!\()/g, '[$1](#cite-$1)') : children;
+  const text = cite ? withCitations(children) : children;
   return (
     <Typography className="wrap">
       <ReactMarkdown

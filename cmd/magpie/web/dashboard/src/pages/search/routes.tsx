@@ -1,7 +1,6 @@
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { shellRoute } from '../../app/root';
 import { loadMessages } from '../../i18n';
-import { startPage } from '../workspace/start';
 import { readState, text } from './state';
 
 const loader = () => loadMessages('search');
@@ -10,10 +9,9 @@ const loader = () => loadMessages('search');
 const home = createRoute({
   getParentRoute: () => shellRoute,
   path: '/',
-  beforeLoad: async ({ location }) => {
-    if (location.hash.startsWith('oauth=confirm')) throw redirect({ to: '/oauth-confirm', hash: location.hash });
-    if ('oauth' in location.search) throw redirect({ href: `/oauth-done${location.searchStr}` });
-    throw redirect({ to: await startPage() });
+  beforeLoad: ({ location }) => {
+    if (location.hash.startsWith('oauth=confirm')) throw redirect({ to: '/search', hash: location.hash });
+    throw redirect({ to: '/search' });
   },
 });
 
@@ -30,7 +28,10 @@ const ask = createRoute({
   path: '/ask',
   validateSearch: (search: Record<string, unknown>): { q?: string } => ({ q: text(search.q) }),
   loader,
-  component: lazyRouteComponent(() => import('./SearchPage'), 'SearchPage'),
+  component: lazyRouteComponent(() => import('./ask/AskPage'), 'AskPage'),
 });
 
-export const searchRoutes = [home, search, ask] as const;
+// The page of a conversation is that of a new one, so that an answer goes on while its conversation gets an address.
+const conversation = createRoute({ getParentRoute: () => ask, path: '$conversationId' });
+
+export const searchRoutes = [home, search, ask.addChildren([conversation])] as const;

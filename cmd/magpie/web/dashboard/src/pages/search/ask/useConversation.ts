@@ -1,0 +1,78 @@
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { useClient } from 'urql';
+import { AskConversationDocument, type AskMessageFragment } from './ask.gql';
+
+export type Message = AskMessageFragment;
+
+export interface Conversation {
+  title: string | null;
+  collection: string | null;
+  messages: Message[];
+  loading: boolean;
+  error: unknown;
+  // Cursor of the oldest message that was read, if there are older ones.
+  older: string | null;
+  readOlder: () => void;
+  // Reads the newest messages again.
+  reload: () => Promise<void>;
+  change: (messageId: string, part: Partial<Message>) => void;
+}
+
+const size = 20;
+const none: Omit<Conversation, 'readOlder' | 'reload' | 'change'> = {
+  title: null,
+  collection: null,
+  messages: [],
+  loading: false,
+  error: null,
+  older: null,
+};
+
+// joined puts read messages to those that are known, in their order. Ids are made in the order of time.
+export function joined(known: Message[], read: Message[]): Message[] {
+  const byId = new Map([...known, ...read].map((message) => [message.id, message]));
+  return [...byId.values()].sort((a, b) => (a.createdAt === b.createdAt ? (a.id < b.id ? -1 : 1) : a.createdAt < b.createdAt ? -1 : 1));
+}
+
+// useConversation reads the messages of a conversation: the newest first, older ones on request.
+export function useConversation(id: string | null): Conversation {
+  const client = useClient();
+  const [state, setState] = useState({ ...none, loading: id !== null });
+  const current = useRef(id);
+  const read = useCallback(
+    async (before: string | null) => {
+      if (!id) return;
+      const { data, error } = await client
+        .query(AskConversationDocument, { id, last: size, before }, { requestPolicy: 'network-only' })
+        .toPromise();
+      if (current.current !== id) return;
+      if (!data) {
+        setState((old) => ({ ...old, loading: false, error }));
+        return;
+      }
+      const { title, collectionID, messages } = data.conversation;
+      setState((old) => ({
+        title,
+        collection: collectionID ?? null,
+        messages: joined(old.messages, messages.edges?.flatMap((edge) => edge?.node ?? []) ?? []),
+        loading: false,
+        error: null,
+        older: messages.pageInfo.hasPreviousPage ? (messages.pageInfo.startCursor ?? null) : null,
+      }));
+    },
+    [id, client],
+  );
+  useEffect(() => {
+    current.current = id;
+    setState({ ...none, loading: id !== null });
+    void read(null);
+  }, [id, read]);
+  const reload = useCallback(() => read(null), [read]);
+  const change = useCallback((messageId: string, part: Partial<Message>) => {
+    setState((old) => ({
+      ...old,
+      messages: old.messages.map((message) => (message.id === messageId ? { ...message, ...part } : message)),
+    }));
+  }, []);
+  return { ...state, readOlder: () => void read(state.older), reload, change };
+}
