@@ -20,11 +20,12 @@ import { lazy, Suspense, useEffect, useState } from 'react';
 import { Provider, useQuery } from 'urql';
 import { createClient } from '../api/client';
 import { disconnect } from '../api/live';
-import { type Language, language, languages, setLanguage, t } from '../i18n';
+import { type Language, language, languages, t } from '../i18n';
 import { Confirmations } from '../kit/confirm';
 import { Icon } from '../kit/Icon';
 import { failed } from '../kit/notify';
 import { includes, MeProvider, useMe } from '../session/Me';
+import { ApplyPreferences, themeOf, useSavePreferences } from '../session/preferences';
 import { begin, end } from '../session/session';
 import { WorkspacesDocument } from '../session/session.gql';
 import { places } from './nav';
@@ -40,6 +41,7 @@ export function Shell() {
     <Provider value={client}>
       <Notifications position="bottom-right" />
       <MeProvider>
+        <ApplyPreferences />
         <Frame />
         <Confirmations />
       </MeProvider>
@@ -149,7 +151,8 @@ function PersonMenu() {
   const me = useMe();
   const [opened, setOpened] = useState(false);
   const [{ data }] = useQuery({ query: WorkspacesDocument, pause: !opened });
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const { colorScheme } = useMantineColorScheme();
+  const save = useSavePreferences();
   const others = data?.myWorkspaces.filter(({ current }) => !current) ?? [];
   const schemes = ['light', 'dark', 'auto'] as const;
   return (
@@ -188,7 +191,7 @@ function PersonMenu() {
         {schemes.map((scheme) => (
           <Menu.Item
             key={scheme}
-            onClick={() => setColorScheme(scheme)}
+            onClick={() => void save({ theme: themeOf(scheme) })}
             rightSection={colorScheme === scheme ? <Icon name="check" size={16} /> : null}
           >
             {t(`common.theme.${scheme}`)}
@@ -199,7 +202,7 @@ function PersonMenu() {
           <Menu.Item
             key={tag}
             lang={tag}
-            onClick={() => setLanguage(tag)}
+            onClick={() => void save({ language: tag })}
             rightSection={language === tag ? <Icon name="check" size={16} /> : null}
           >
             {languages[tag]}

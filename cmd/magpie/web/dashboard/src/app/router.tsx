@@ -1,5 +1,5 @@
 import { createRouter } from '@tanstack/react-router';
-import { accessRoutes } from '../pages/access/routes';
+import { accessRoutes, oauthRoutes } from '../pages/access/routes';
 import { agentRoutes } from '../pages/agents/routes';
 import { collectionRoutes } from '../pages/collections/routes';
 import { connectorRoutes } from '../pages/connectors/routes';
@@ -21,6 +21,7 @@ const routeTree = rootRoute.addChildren([
     ...insightRoutes,
     ...peopleRoutes,
     ...workspaceRoutes,
+    ...oauthRoutes,
   ]),
 ]);
 

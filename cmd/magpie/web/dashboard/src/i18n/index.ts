@@ -24,11 +24,11 @@ document.documentElement.lang = language;
 i18n.load(language, {});
 i18n.activate(language);
 
-// setLanguage remembers the language and shows the dashboard in it.
-export function setLanguage(next: Language) {
-  if (next === language) return;
-  localStorage.setItem('magpie-language', next);
-  window.location.reload();
+// setLanguage remembers the language, or with null that of the browser, and shows the dashboard in it.
+export function setLanguage(next: Language | null) {
+  if (next) localStorage.setItem('magpie-language', next);
+  else localStorage.removeItem('magpie-language');
+  if (preferred() !== language) window.location.reload();
 }
 
 // loadMessages loads the messages of an area, once. A language that lacks the area
@@ -55,6 +55,12 @@ export function tValue(key: string, fallback: string): string {
 }
 
 const zone = () => localStorage.getItem('magpie-time-zone') ?? undefined;
+
+// setTimeZone remembers the time zone of dates; null is that of the browser.
+export function setTimeZone(name: string | null) {
+  if (name) localStorage.setItem('magpie-time-zone', name);
+  else localStorage.removeItem('magpie-time-zone');
+}
 
 // Dates and numbers in the person's language and time zone.
 export function formatTime(value: string | number | Date): string {

@@ -1,17 +1,103 @@
-// The pages of people who are not signed in.
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { rootRoute } from '../../app/root';
+// The pages of people who are not signed in, and where connections by OAuth return to.
+import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { rootRoute, shellRoute } from '../../app/root';
 import { loadMessages } from '../../i18n';
+import { accessToken } from '../../session/session';
+import { loadAccess, localPath } from './methods';
 
 const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
+
+const sayings = ['left', 'deleted', 'everywhere'] as const;
+
+interface SignInSearch {
+  // The address to go to afterwards.
+  next?: string;
+  // What has just happened.
+  said?: (typeof sayings)[number];
+}
+
+const withAccess = async () => {
+  const [loaded] = await Promise.all([loadAccess(), loadMessages('access')]);
+  return loaded;
+};
 
 const signIn = createRoute({
   getParentRoute: () => rootRoute,
   path: '/sign-in',
-  // next is the address to go to afterwards.
-  validateSearch: (search: Record<string, unknown>): { next?: string } => ({ next: text(search.next) }),
-  loader: () => loadMessages('access'),
+  validateSearch: (search: Record<string, unknown>): SignInSearch => ({
+    next: text(search.next),
+    said: sayings.find((known) => known === search.said),
+  }),
+  beforeLoad: async ({ search }) => {
+    const token = await accessToken().catch(() => null);
+    if (token !== null) throw redirect({ href: localPath(search.next) });
+  },
+  loader: withAccess,
   component: lazyRouteComponent(() => import('./SignIn'), 'SignIn'),
 });
 
-export const accessRoutes = [signIn] as const;
+const signUp = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/sign-up',
+  loader: withAccess,
+  component: lazyRouteComponent(() => import('./SignUp'), 'SignUp'),
+});
+
+const acceptInvitation = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/accept-invitation',
+  loader: withAccess,
+  component: lazyRouteComponent(() => import('./Invitation'), 'AcceptInvitation'),
+});
+
+const resetPassword = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/reset-password',
+  loader: () => loadMessages('access'),
+  component: lazyRouteComponent(() => import('./ResetPassword'), 'ResetPassword'),
+});
+
+const oidc = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/oidc',
+  loader: () => loadMessages('access'),
+  component: lazyRouteComponent(() => import('./OIDCReturn'), 'OIDCReturn'),
+});
+
+const oauthConfirm = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/oauth-confirm',
+  loader: () => loadMessages('access'),
+  component: lazyRouteComponent(() => import('./OAuthConfirm'), 'OAuthConfirm'),
+});
+
+interface OAuthSearch {
+  oauth?: string;
+  provider?: string;
+  grant?: string;
+  connector?: string;
+  error?: string;
+  error_description?: string;
+  // The page that the person came from.
+  back?: string;
+}
+
+const oauthDone = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/oauth-done',
+  validateSearch: (search: Record<string, unknown>): OAuthSearch => ({
+    oauth: text(search.oauth),
+    provider: text(search.provider),
+    grant: text(search.grant),
+    connector: text(search.connector),
+    error: text(search.error),
+    error_description: text(search.error_description),
+    back: text(search.back),
+  }),
+  loader: () => loadMessages('access'),
+  component: lazyRouteComponent(() => import('./OAuthOutcome'), 'OAuthDone'),
+});
+
+export const accessRoutes = [signIn, signUp, acceptInvitation, resetPassword, oidc] as const;
+
+export const oauthRoutes = [oauthConfirm, oauthDone] as const;

@@ -1,1 +1,53 @@
-export const workspaceRoutes = [] as const;
+// The pages of the workspace as a whole and of the person's account.
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { shellRoute } from '../../app/root';
+import { loadMessages } from '../../i18n';
+import { type ClientName, clientNames, type Step, steps } from './search';
+
+const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
+const loader = () => loadMessages('workspace');
+
+interface WelcomeSearch {
+  // The open step; the first that is not done without it.
+  step?: Step;
+  // The collection of the first source.
+  collection?: string;
+}
+
+const welcome = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/welcome',
+  validateSearch: (search: Record<string, unknown>): WelcomeSearch => ({
+    step: steps.find((step) => step === search.step),
+    collection: text(search.collection),
+  }),
+  loader: () => Promise.all([loader(), loadMessages('upload')]),
+  component: lazyRouteComponent(() => import('./WelcomePage'), 'WelcomePage'),
+});
+
+const account = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/account',
+  loader,
+  component: lazyRouteComponent(() => import('./AccountPage'), 'AccountPage'),
+});
+
+const applications = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/applications',
+  // The program whose lines are shown.
+  validateSearch: (search: Record<string, unknown>): { client?: ClientName } => ({
+    client: clientNames.find((client) => client === search.client),
+  }),
+  loader,
+  component: lazyRouteComponent(() => import('./ApplicationsPage'), 'ApplicationsPage'),
+});
+
+const usage = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/usage',
+  loader,
+  component: lazyRouteComponent(() => import('./UsagePage'), 'UsagePage'),
+});
+
+export const workspaceRoutes = [welcome, account, applications, usage] as const;

@@ -1,0 +1,44 @@
+import { Anchor, Loader, Text } from '@mantine/core';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import { t, tValue } from '../../i18n';
+import { ProblemNotice } from '../../kit/Problem';
+import { RequestError } from '../../session/session';
+import { Door } from './Door';
+import { useFragment } from './fragment';
+import { localPath } from './methods';
+import { finishOIDC, NotBegunHere } from './oidc';
+
+// OIDCReturn is where the OpenID provider's answer arrives: it opens the session, or says why there is none.
+export function OIDCReturn() {
+  const fragment = useFragment();
+  const navigate = useNavigate();
+  const code = fragment.get('code');
+  const refused = fragment.get('error');
+  const [error, setError] = useState<unknown>(() =>
+    refused ? new RequestError(0, refused, fragment.get('error_description') ?? refused, null, null) : code ? null : new NotBegunHere(),
+  );
+  useEffect(() => {
+    if (code)
+      finishOIDC(code).then(
+        (next) => navigate({ href: localPath(next), replace: true }),
+        (problem: unknown) => setError(problem),
+      );
+  }, [code, navigate]);
+  const words = error instanceof RequestError ? tValue(`access.oidc.${error.code}`, '') : '';
+  return (
+    <Door title={error === null ? t('access.signingIn') : t('access.notSignedIn')}>
+      {error === null && <Loader aria-label={t('access.signingIn')} />}
+      {error instanceof NotBegunHere && <Text size="sm">{t('access.oidc.elsewhere')}</Text>}
+      {words !== '' && <Text size="sm">{words}</Text>}
+      {error !== null && !(error instanceof NotBegunHere) && <ProblemNotice error={error} title={t('access.oidc.said')} />}
+      {error !== null && (
+        <Text size="sm">
+          <Anchor component={Link} to="/sign-in" inherit>
+            {t('access.again')}
+          </Anchor>
+        </Text>
+      )}
+    </Door>
+  );
+}

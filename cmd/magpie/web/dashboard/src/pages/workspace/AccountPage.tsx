@@ -1,0 +1,23 @@
+import { t } from '../../i18n';
+import { Page } from '../../kit/Page';
+import { May } from '../../session/Me';
+import { Display } from './Display';
+import { Password, Profile } from './Profile';
+import { Sessions } from './Sessions';
+import { WorkspaceSettings } from './WorkspaceSettings';
+import { Workspaces } from './Workspaces';
+
+export function AccountPage() {
+  return (
+    <Page title={t('workspace.account')} description={t('workspace.accountAbout')} narrow>
+      <Profile />
+      <Password />
+      <Display />
+      <Sessions />
+      <Workspaces />
+      <May atLeast="ADMIN">
+        <WorkspaceSettings />
+      </May>
+    </Page>
+  );
+}
