@@ -1,0 +1,18 @@
+import { describe, expect, it } from 'vitest';
+import { auditSearch, filterOf, pageOf } from './auditSearch';
+
+describe('the audit log in the address', () => {
+  it('leaves out what is no day', () => {
+    expect(auditSearch({ from: '2026-13-40', to: 'x', actor: '', text: 12 })).toEqual({ text: '12' });
+  });
+  it('includes its last day', () => {
+    const filter = filterOf({ from: '2026-11-01', to: '2026-11-30' });
+    expect(Date.parse(filter.to ?? '') - Date.parse(filter.from ?? '')).toBe(30 * 86_400_000);
+  });
+  it('has no link to what was deleted', () => {
+    expect(pageOf('connector', '1', 'connector.update')).toBe('/connectors/1');
+    expect(pageOf('connector', '1', 'connector.delete')).toBeNull();
+    expect(pageOf('session', '1', 'session.sign_in')).toBeNull();
+    expect(pageOf('agent', null, 'agent.update')).toBeNull();
+  });
+});

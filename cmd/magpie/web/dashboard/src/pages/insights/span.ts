@@ -1,0 +1,41 @@
+// The state of the page of statistics in the address.
+import type { QueryKind } from '../../gql/schema';
+
+export const spans = [7, 30, 90] as const;
+
+export interface AnalyticsSearch {
+  days?: (typeof spans)[number];
+  // Days of a custom span, YYYY-MM-DD.
+  from?: string;
+  to?: string;
+  collection?: string;
+  key?: string;
+  kind?: QueryKind;
+}
+
+const day = (value: unknown) =>
+  typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value)) ? value : undefined;
+const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value.slice(0, 100) : undefined);
+
+export function analyticsSearch(search: Record<string, unknown>): AnalyticsSearch {
+  const from = day(search.from);
+  const to = day(search.to);
+  return {
+    days: spans.find((days) => days === search.days),
+    ...(from && to && from <= to ? { from, to } : {}),
+    collection: text(search.collection),
+    key: text(search.key),
+    kind: (['SEARCH', 'CHAT'] as const).find((kind) => kind === search.kind),
+  };
+}
+
+const dayLength = 86_400_000;
+const start = (time: number) => `${new Date(time).toISOString().slice(0, 10)}T00:00:00Z`;
+
+// spanOf returns the first and last days of the span, in UTC as the service counts, and of the one before with as many.
+export function spanOf({ days = 30, from, to }: Pick<AnalyticsSearch, 'days' | 'from' | 'to'>, now = Date.now()) {
+  const last = to ? Date.parse(to) : now;
+  const length = from && to ? (Date.parse(to) - Date.parse(from)) / dayLength + 1 : days;
+  const back = (n: number) => start(last - n * dayLength);
+  return { from: back(length - 1), to: back(0), beforeFrom: back(2 * length - 1), beforeTo: back(length) };
+}
