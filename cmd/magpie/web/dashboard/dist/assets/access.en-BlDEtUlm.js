@@ -1,1 +1,0 @@
-var e={"access.title":[`access`]};export{e as default};

@@ -1,1 +1,0 @@
-var e={"agents.title":[`agents`]};export{e as default};

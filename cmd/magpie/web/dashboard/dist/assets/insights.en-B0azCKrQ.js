@@ -1,1 +1,0 @@
-var e={"insights.title":[`insights`]};export{e as default};

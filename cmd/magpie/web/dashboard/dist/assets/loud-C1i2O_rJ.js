@@ -1,0 +1,1 @@
+var e={root:{background:`var(--mantine-color-red-9)`},label:{color:`var(--mantine-color-white)`},icon:{color:`var(--mantine-color-white)`},message:{color:`var(--mantine-color-white)`}};export{e as t};

@@ -1,1 +1,0 @@
-var e={"workspace.title":[`workspace`]};export{e as default};
