@@ -44,6 +44,8 @@ export function FirstSource({ collections, connector, reload, next }: Props) {
     return made?.createCollection.id ?? null;
   };
   const upload = async () => {
+    // The new connector completes this step, which stays open for the files.
+    await navigate({ search: (old) => ({ ...old, step: 'source' as const }), replace: true });
     if (connector?.type === 'file_upload') return setUploadTo(connector.id);
     const to = await target();
     if (!to) return;
@@ -57,7 +59,7 @@ export function FirstSource({ collections, connector, reload, next }: Props) {
   const error = collectionError ?? connectorError;
   return (
     <Stack gap="sm">
-      {connector && (
+      {connector && !uploadTo && (
         <Alert color="blue" variant="light" icon={<Icon name="info" />}>
           <Text size="sm" className="wrap">
             {t('workspace.sourceThere', { name: connector.name })}
