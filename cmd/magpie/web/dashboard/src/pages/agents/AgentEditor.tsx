@@ -34,7 +34,11 @@ export function NewAgentPage() {
   return (
     <Page title={t('agents.new')} above={above} narrow>
       {error && <ProblemNotice error={error} />}
-      {isReady ? <AgentForm agent={null} template={data?.agentTemplate ?? null} /> : <Loader aria-label={t('common.loading')} />}
+      {isReady ? (
+        <AgentForm agent={null} template={data?.agentTemplate ?? null} />
+      ) : (
+        <Loader role="status" aria-label={t('common.loading')} />
+      )}
     </Page>
   );
 }

@@ -33,7 +33,7 @@ export function AgentPage() {
       </Page>
     );
   }
-  if (!data) return <Loader aria-label={t('common.loading')} />;
+  if (!data) return <Loader role="status" aria-label={t('common.loading')} />;
   const { agent } = data;
   return (
     <Page

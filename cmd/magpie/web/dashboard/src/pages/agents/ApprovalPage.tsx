@@ -26,7 +26,7 @@ export function ApprovalPage() {
       ) : error ? (
         <ProblemNotice error={error} />
       ) : (
-        <Loader aria-label={t('common.loading')} />
+        <Loader role="status" aria-label={t('common.loading')} />
       )}
     </Page>
   );

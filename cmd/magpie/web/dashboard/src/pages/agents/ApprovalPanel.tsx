@@ -38,7 +38,7 @@ export function ApprovalPanel({ id, onDecided, alone }: Props) {
     },
   });
   if (error && !approval) return <ProblemNotice error={error} retry={() => again({ requestPolicy: 'network-only' })} />;
-  if (!approval) return <Loader size="sm" aria-label={t('common.loading')} />;
+  if (!approval) return <Loader role="status" size="sm" aria-label={t('common.loading')} />;
   return (
     <Paper p="md" style={{ borderLeft: '3px solid var(--mantine-primary-color-filled)' }}>
       <Stack gap="sm">

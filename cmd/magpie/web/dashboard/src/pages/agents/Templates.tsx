@@ -25,7 +25,7 @@ export function Templates() {
     [template.name, template.description, template.category].some((part) => part.toLocaleLowerCase().includes(wanted)),
   );
   if (list.error && list.rows.length === 0) return <ProblemNotice error={list.error} retry={list.reload} />;
-  if (list.loading) return <Loader aria-label={t('common.loading')} />;
+  if (list.loading) return <Loader role="status" aria-label={t('common.loading')} />;
   const del = async (template: AgentTemplateFieldsFragment) => {
     const sure = await confirm({
       title: t('agents.template.delete'),
