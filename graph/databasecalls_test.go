@@ -19,11 +19,14 @@ const (
 	askRows   = `query($c: ID) { queryDatabase(sql: "select 1", collection: $c) { rows } }`
 )
 
-// databaseTrials has a case for each root field of databases.
+// databaseTrials has a case for each root field of databases, groups and the system.
 // TestDatabasesAreForRolesAndForKeysWithTheFlag tries some of them at /mcp, and
 // TestPeopleBrowseTheCatalogsOfTheirWorkspace has databases with a catalog.
 func databaseTrials(ada *tenant) map[string]trial {
 	return map[string]trial{
+		"Query.system":         {"{ system { version workers { id } queues { name } collections { id name } warnings { text } } }", nil, ""},
+		"Query.sourceGroups":   {`query($i: ID!) { sourceGroups(connectorId: $i) { totalCount edges { node { id } } } }`, map[string]any{"i": ada.connector}, "not_found"},
+		"Query.sourceGroup":    {`query($i: ID!) { sourceGroup(connectorId: $i, groupId: "staff") { name emails } }`, map[string]any{"i": ada.connector}, "not_found"},
 		"Query.databases":      {`query($c: ID) { databases(collectionId: $c) { id name } }`, map[string]any{"c": ada.collection}, "not_found"},
 		"Query.databaseTables": {`query($i: ID!) { databaseTables(databaseId: $i) { totalCount edges { node { table } } } }`, map[string]any{"i": ada.connector}, "not_found"},
 		"Query.databaseTable":  {`query($i: ID!) { databaseTable(databaseId: $i, table: "orders") { table } }`, map[string]any{"i": ada.connector}, "not_found"},
@@ -32,9 +35,16 @@ func databaseTrials(ada *tenant) map[string]trial {
 	}
 }
 
-// databaseCalls has a valid call for each root field of databases that needs a role.
+// databaseCalls has a valid call for each of these root fields that needs a role.
 func databaseCalls() map[string]maker {
 	return map[string]maker{
+		"Query.system":       fixed("{ system { version } }", nil),
+		"Query.sourceGroups": on("query($i: ID!) { sourceGroups(connectorId: $i) { totalCount } }", aConnector),
+		"Query.sourceGroup": func(t *testing.T, h *fixture, n *tenant, _ viewer.Viewer) call {
+			id := uuid.NewString()
+			h.aGroup(t, n, id)
+			return call{query: `query($i: ID!, $g: String!) { sourceGroup(connectorId: $i, groupId: $g) { name } }`, variables: map[string]any{"i": n.connector, "g": id}}
+		},
 		"Query.databases":      fixed("{ databases { name } }", nil),
 		"Query.databaseTables": on("query($i: ID!) { databaseTables(databaseId: $i) { totalCount } }", aDatabase),
 		"Query.databaseTable":  on(`query($i: ID!) { databaseTable(databaseId: $i, table: "orders") { table } }`, aDatabase),

@@ -65,6 +65,7 @@ import (
 	"github.com/magpie-search/magpie/internal/secret"
 	"github.com/magpie-search/magpie/internal/store"
 	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/system"
 	"github.com/magpie-search/magpie/internal/testkit"
 	"github.com/magpie-search/magpie/internal/testkit/authserver"
 	"github.com/magpie-search/magpie/internal/usage/analytics"
@@ -193,7 +194,11 @@ func newFixture(t *testing.T) *fixture {
 		Agents:        agents, Templates: template.NewStore(db.Ent, agents),
 		Memories: memory.NewStore(db.Ent, embedders, memory.Options{Analyzer: analyzer}), Runs: runs, Approvals: approvals,
 		Quality: traffic.New(traffic.Options{Pool: db.Pool, Search: engine, Analytics: events, MinScore: 0.5, Now: time.Now}),
-		News:    news, Principals: principals, Quota: queries, Analytics: events, Log: log, MinScore: 0.5, Now: time.Now,
+		System: system.New(system.Options{
+			Pool: db.Pool, Redis: client, Queue: queue.NewAsynq(client), Loaded: engine.Loaded, Now: time.Now,
+			Models: []system.ConfiguredModel{{Kind: "embedding", Name: embedders.Default().Model()}},
+		}),
+		News: news, Principals: principals, Quota: queries, Analytics: events, Log: log, MinScore: 0.5, Now: time.Now,
 	}
 	server := graph.NewServer(h.resolver, graph.NewSchema(h.resolver), graph.Options{})
 	addTransports(server)

@@ -8,9 +8,11 @@ package graph
 import (
 	"context"
 
+	"entgo.io/contrib/entgql"
 	"github.com/google/uuid"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/identity/principal"
 )
 
 func (r *connectorResolver) Permissions(ctx context.Context, obj *ent.Connector) (*model.ConnectorPermissions, error) {
@@ -23,4 +25,12 @@ func (r *connectorResolver) HiddenDocuments(ctx context.Context, obj *ent.Connec
 
 func (r *queryResolver) WhyVisible(ctx context.Context, documentID uuid.UUID, user string) (*model.DocumentVisibility, error) {
 	return documentVisibility(r.Resolver.Documents.Visibility(ctx, documentID, user))
+}
+
+func (r *queryResolver) SourceGroups(ctx context.Context, connectorID uuid.UUID, matching *string, after *entgql.Cursor[uuid.UUID], first *int) (*model.SourceGroupConnection, error) {
+	return r.sourceGroups(ctx, connectorID, matching, after, first)
+}
+
+func (r *queryResolver) SourceGroup(ctx context.Context, connectorID uuid.UUID, groupID string) (*principal.SourceGroupDetail, error) {
+	return r.sourceGroup(ctx, connectorID, groupID)
 }

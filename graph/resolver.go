@@ -35,6 +35,7 @@ import (
 	"github.com/magpie-search/magpie/internal/search"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/system"
 	"github.com/magpie-search/magpie/internal/usage/analytics"
 	"github.com/magpie-search/magpie/internal/usage/quota"
 )
@@ -74,6 +75,7 @@ type Resolver struct {
 	Quota         *quota.Quota
 	Analytics     *analytics.Store
 	Quality       *traffic.Meter
+	System        *system.System
 	Queries       QueryLog // nil logs nothing
 	Log           *slog.Logger
 	// MinScore is the default min_score of searches.

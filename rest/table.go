@@ -323,6 +323,8 @@ func noun(before string) string {
 		return "Grant"
 	case "databases":
 		return "Database"
+	case "groups":
+		return "Group"
 	case "tables":
 		return "Table"
 	case "callback":

@@ -42,6 +42,9 @@ import (
 	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/audit"
+	"github.com/magpie-search/magpie/internal/identity/principal"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/system"
 	"github.com/magpie-search/magpie/internal/usage/analytics"
 	gqlparser "github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -1514,10 +1517,13 @@ type ComplexityRoot struct {
 		SignInMethods        func(childComplexity int) int
 		SignUpAllowed        func(childComplexity int) int
 		SourceFiles          func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder, matching *string) int
+		SourceGroup          func(childComplexity int, connectorID uuid.UUID, groupID string) int
+		SourceGroups         func(childComplexity int, connectorID uuid.UUID, matching *string, after *entgql.Cursor[uuid.UUID], first *int) int
 		SyncItems            func(childComplexity int, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, suppressed *bool, matching *string, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
 		SyncJob              func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
 		SyncJobs             func(childComplexity int, connectorID uuid.UUID, status []syncjob.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
 		SyncPlan             func(childComplexity int, jobID uuid.UUID, connectorID *uuid.UUID) int
+		System               func(childComplexity int) int
 		ToolGrants           func(childComplexity int, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ToolGrantOrder) int
 		ToolIntegration      func(childComplexity int, id uuid.UUID) int
 		ToolIntegrations     func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ToolIntegrationOrder, kind *toolintegration.Kind, provider *string) int
@@ -1751,6 +1757,32 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	SourceGroup struct {
+		ID          func(childComplexity int) int
+		MemberCount func(childComplexity int) int
+		Name        func(childComplexity int) int
+	}
+
+	SourceGroupConnection struct {
+		Edges      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	SourceGroupDetail struct {
+		Domains     func(childComplexity int) int
+		Emails      func(childComplexity int) int
+		Groups      func(childComplexity int) int
+		ID          func(childComplexity int) int
+		MemberCount func(childComplexity int) int
+		Name        func(childComplexity int) int
+	}
+
+	SourceGroupEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	StreamError struct {
 		Code    func(childComplexity int) int
 		Message func(childComplexity int) int
@@ -1906,6 +1938,67 @@ type ComplexityRoot struct {
 		Reason func(childComplexity int) int
 		Text   func(childComplexity int) int
 		Until  func(childComplexity int) int
+	}
+
+	System struct {
+		Collections   func(childComplexity int) int
+		Models        func(childComplexity int) int
+		Queues        func(childComplexity int) int
+		SchemaVersion func(childComplexity int) int
+		Services      func(childComplexity int) int
+		StartedAt     func(childComplexity int) int
+		Version       func(childComplexity int) int
+		Warnings      func(childComplexity int) int
+		Workers       func(childComplexity int) int
+	}
+
+	SystemCollection struct {
+		Bytes    func(childComplexity int) int
+		ID       func(childComplexity int) int
+		Name     func(childComplexity int) int
+		Passages func(childComplexity int) int
+		Resident func(childComplexity int) int
+	}
+
+	SystemModel struct {
+		Failing func(childComplexity int) int
+		Kind    func(childComplexity int) int
+		Name    func(childComplexity int) int
+	}
+
+	SystemQueue struct {
+		Active        func(childComplexity int) int
+		Archived      func(childComplexity int) int
+		Name          func(childComplexity int) int
+		OldestSeconds func(childComplexity int) int
+		Pending       func(childComplexity int) int
+		Retry         func(childComplexity int) int
+		Scheduled     func(childComplexity int) int
+	}
+
+	SystemService struct {
+		Name      func(childComplexity int) int
+		Reachable func(childComplexity int) int
+		Version   func(childComplexity int) int
+	}
+
+	SystemTask struct {
+		Name      func(childComplexity int) int
+		StartedAt func(childComplexity int) int
+	}
+
+	SystemWarning struct {
+		Action func(childComplexity int) int
+		Code   func(childComplexity int) int
+		Text   func(childComplexity int) int
+	}
+
+	SystemWorker struct {
+		Concurrency func(childComplexity int) int
+		ID          func(childComplexity int) int
+		Running     func(childComplexity int) int
+		StartedAt   func(childComplexity int) int
+		Status      func(childComplexity int) int
 	}
 
 	ToolCallResult struct {
@@ -2290,6 +2383,8 @@ type QueryResolver interface {
 	OauthProviders(ctx context.Context) ([]*model.OAuthProvider, error)
 	OauthGrants(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.OAuthGrantOrder, provider *string) (*ent.OAuthGrantConnection, error)
 	WhyVisible(ctx context.Context, documentID uuid.UUID, user string) (*model.DocumentVisibility, error)
+	SourceGroups(ctx context.Context, connectorID uuid.UUID, matching *string, after *entgql.Cursor[uuid.UUID], first *int) (*model.SourceGroupConnection, error)
+	SourceGroup(ctx context.Context, connectorID uuid.UUID, groupID string) (*principal.SourceGroupDetail, error)
 	SearchQuality(ctx context.Context, collection uuid.UUID, first *int) ([]*model.SearchQualityRun, error)
 	Runs(ctx context.Context, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentRunOrder) (*ent.AgentRunConnection, error)
 	Run(ctx context.Context, id uuid.UUID, agentID *uuid.UUID) (*ent.AgentRun, error)
@@ -2300,6 +2395,7 @@ type QueryResolver interface {
 	SyncJob(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error)
 	SyncJobs(ctx context.Context, connectorID uuid.UUID, status []syncjob.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) (*ent.SyncJobConnection, error)
 	SyncItems(ctx context.Context, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, suppressed *bool, matching *string, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) (*ent.SyncItemConnection, error)
+	System(ctx context.Context) (*system.Report, error)
 	ToolProviders(ctx context.Context) ([]*model.ToolProvider, error)
 	ToolIntegrations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ToolIntegrationOrder, kind *toolintegration.Kind, provider *string) (*ent.ToolIntegrationConnection, error)
 	ToolIntegration(ctx context.Context, id uuid.UUID) (*ent.ToolIntegration, error)
@@ -9218,6 +9314,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.SourceFiles(childComplexity, args["connectorId"].(uuid.UUID), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.SourceFileOrder), args["matching"].(*string)), true
+	case "Query.sourceGroup":
+		if e.ComplexityRoot.Query.SourceGroup == nil {
+			break
+		}
+
+		args, err := ec.field_Query_sourceGroup_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.SourceGroup(childComplexity, args["connectorId"].(uuid.UUID), args["groupId"].(string)), true
+	case "Query.sourceGroups":
+		if e.ComplexityRoot.Query.SourceGroups == nil {
+			break
+		}
+
+		args, err := ec.field_Query_sourceGroups_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.SourceGroups(childComplexity, args["connectorId"].(uuid.UUID), args["matching"].(*string), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int)), true
 	case "Query.syncItems":
 		if e.ComplexityRoot.Query.SyncItems == nil {
 			break
@@ -9262,6 +9380,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.SyncPlan(childComplexity, args["jobId"].(uuid.UUID), args["connectorId"].(*uuid.UUID)), true
+	case "Query.system":
+		if e.ComplexityRoot.Query.System == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.System(childComplexity), true
 	case "Query.toolGrants":
 		if e.ComplexityRoot.Query.ToolGrants == nil {
 			break
@@ -10332,6 +10456,94 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SourceFileEdge.Node(childComplexity), true
 
+	case "SourceGroup.id":
+		if e.ComplexityRoot.SourceGroup.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceGroup.ID(childComplexity), true
+	case "SourceGroup.memberCount":
+		if e.ComplexityRoot.SourceGroup.MemberCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceGroup.MemberCount(childComplexity), true
+	case "SourceGroup.name":
+		if e.ComplexityRoot.SourceGroup.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceGroup.Name(childComplexity), true
+
+	case "SourceGroupConnection.edges":
+		if e.ComplexityRoot.SourceGroupConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceGroupConnection.Edges(childComplexity), true
+	case "SourceGroupConnection.pageInfo":
+		if e.ComplexityRoot.SourceGroupConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceGroupConnection.PageInfo(childComplexity), true
+	case "SourceGroupConnection.totalCount":
+		if e.ComplexityRoot.SourceGroupConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceGroupConnection.TotalCount(childComplexity), true
+
+	case "SourceGroupDetail.domains":
+		if e.ComplexityRoot.SourceGroupDetail.Domains == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceGroupDetail.Domains(childComplexity), true
+	case "SourceGroupDetail.emails":
+		if e.ComplexityRoot.SourceGroupDetail.Emails == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceGroupDetail.Emails(childComplexity), true
+	case "SourceGroupDetail.groups":
+		if e.ComplexityRoot.SourceGroupDetail.Groups == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceGroupDetail.Groups(childComplexity), true
+	case "SourceGroupDetail.id":
+		if e.ComplexityRoot.SourceGroupDetail.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceGroupDetail.ID(childComplexity), true
+	case "SourceGroupDetail.memberCount":
+		if e.ComplexityRoot.SourceGroupDetail.MemberCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceGroupDetail.MemberCount(childComplexity), true
+	case "SourceGroupDetail.name":
+		if e.ComplexityRoot.SourceGroupDetail.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceGroupDetail.Name(childComplexity), true
+
+	case "SourceGroupEdge.cursor":
+		if e.ComplexityRoot.SourceGroupEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceGroupEdge.Cursor(childComplexity), true
+	case "SourceGroupEdge.node":
+		if e.ComplexityRoot.SourceGroupEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceGroupEdge.Node(childComplexity), true
+
 	case "StreamError.code":
 		if e.ComplexityRoot.StreamError.Code == nil {
 			break
@@ -11063,6 +11275,236 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncWait.Until(childComplexity), true
+
+	case "System.collections":
+		if e.ComplexityRoot.System.Collections == nil {
+			break
+		}
+
+		return e.ComplexityRoot.System.Collections(childComplexity), true
+	case "System.models":
+		if e.ComplexityRoot.System.Models == nil {
+			break
+		}
+
+		return e.ComplexityRoot.System.Models(childComplexity), true
+	case "System.queues":
+		if e.ComplexityRoot.System.Queues == nil {
+			break
+		}
+
+		return e.ComplexityRoot.System.Queues(childComplexity), true
+	case "System.schemaVersion":
+		if e.ComplexityRoot.System.SchemaVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.System.SchemaVersion(childComplexity), true
+	case "System.services":
+		if e.ComplexityRoot.System.Services == nil {
+			break
+		}
+
+		return e.ComplexityRoot.System.Services(childComplexity), true
+	case "System.startedAt":
+		if e.ComplexityRoot.System.StartedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.System.StartedAt(childComplexity), true
+	case "System.version":
+		if e.ComplexityRoot.System.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.System.Version(childComplexity), true
+	case "System.warnings":
+		if e.ComplexityRoot.System.Warnings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.System.Warnings(childComplexity), true
+	case "System.workers":
+		if e.ComplexityRoot.System.Workers == nil {
+			break
+		}
+
+		return e.ComplexityRoot.System.Workers(childComplexity), true
+
+	case "SystemCollection.bytes":
+		if e.ComplexityRoot.SystemCollection.Bytes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemCollection.Bytes(childComplexity), true
+	case "SystemCollection.id":
+		if e.ComplexityRoot.SystemCollection.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemCollection.ID(childComplexity), true
+	case "SystemCollection.name":
+		if e.ComplexityRoot.SystemCollection.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemCollection.Name(childComplexity), true
+	case "SystemCollection.passages":
+		if e.ComplexityRoot.SystemCollection.Passages == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemCollection.Passages(childComplexity), true
+	case "SystemCollection.resident":
+		if e.ComplexityRoot.SystemCollection.Resident == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemCollection.Resident(childComplexity), true
+
+	case "SystemModel.failing":
+		if e.ComplexityRoot.SystemModel.Failing == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemModel.Failing(childComplexity), true
+	case "SystemModel.kind":
+		if e.ComplexityRoot.SystemModel.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemModel.Kind(childComplexity), true
+	case "SystemModel.name":
+		if e.ComplexityRoot.SystemModel.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemModel.Name(childComplexity), true
+
+	case "SystemQueue.active":
+		if e.ComplexityRoot.SystemQueue.Active == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemQueue.Active(childComplexity), true
+	case "SystemQueue.archived":
+		if e.ComplexityRoot.SystemQueue.Archived == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemQueue.Archived(childComplexity), true
+	case "SystemQueue.name":
+		if e.ComplexityRoot.SystemQueue.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemQueue.Name(childComplexity), true
+	case "SystemQueue.oldestSeconds":
+		if e.ComplexityRoot.SystemQueue.OldestSeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemQueue.OldestSeconds(childComplexity), true
+	case "SystemQueue.pending":
+		if e.ComplexityRoot.SystemQueue.Pending == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemQueue.Pending(childComplexity), true
+	case "SystemQueue.retry":
+		if e.ComplexityRoot.SystemQueue.Retry == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemQueue.Retry(childComplexity), true
+	case "SystemQueue.scheduled":
+		if e.ComplexityRoot.SystemQueue.Scheduled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemQueue.Scheduled(childComplexity), true
+
+	case "SystemService.name":
+		if e.ComplexityRoot.SystemService.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemService.Name(childComplexity), true
+	case "SystemService.reachable":
+		if e.ComplexityRoot.SystemService.Reachable == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemService.Reachable(childComplexity), true
+	case "SystemService.version":
+		if e.ComplexityRoot.SystemService.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemService.Version(childComplexity), true
+
+	case "SystemTask.name":
+		if e.ComplexityRoot.SystemTask.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemTask.Name(childComplexity), true
+	case "SystemTask.startedAt":
+		if e.ComplexityRoot.SystemTask.StartedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemTask.StartedAt(childComplexity), true
+
+	case "SystemWarning.action":
+		if e.ComplexityRoot.SystemWarning.Action == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemWarning.Action(childComplexity), true
+	case "SystemWarning.code":
+		if e.ComplexityRoot.SystemWarning.Code == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemWarning.Code(childComplexity), true
+	case "SystemWarning.text":
+		if e.ComplexityRoot.SystemWarning.Text == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemWarning.Text(childComplexity), true
+
+	case "SystemWorker.concurrency":
+		if e.ComplexityRoot.SystemWorker.Concurrency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemWorker.Concurrency(childComplexity), true
+	case "SystemWorker.id":
+		if e.ComplexityRoot.SystemWorker.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemWorker.ID(childComplexity), true
+	case "SystemWorker.running":
+		if e.ComplexityRoot.SystemWorker.Running == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemWorker.Running(childComplexity), true
+	case "SystemWorker.startedAt":
+		if e.ComplexityRoot.SystemWorker.StartedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemWorker.StartedAt(childComplexity), true
+	case "SystemWorker.status":
+		if e.ComplexityRoot.SystemWorker.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemWorker.Status(childComplexity), true
 
 	case "ToolCallResult.ok":
 		if e.ComplexityRoot.ToolCallResult.Ok == nil {
@@ -14009,6 +14451,54 @@ type OAuthProvider {
     "Email address of the person."
     user: String!
   ): DocumentVisibility! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  "The groups that a connector's source reported last, in the order of their ids."
+  sourceGroups(
+    connectorId: ID!
+    "Only groups whose id or name contains this, ignoring case."
+    matching: String
+    after: Cursor, first: Int
+  ): SourceGroupConnection! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  "One group with its direct members."
+  sourceGroup(
+    connectorId: ID!
+    "The source's id of the group."
+    groupId: String!
+  ): SourceGroupDetail! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+}
+
+"A group at a connector's source."
+type SourceGroup {
+  "The source's id."
+  id: String!
+  "The id if the source gives no name."
+  name: String!
+  "The number of direct members: people, groups and domains."
+  memberCount: Int!
+}
+
+type SourceGroupConnection {
+  edges: [SourceGroupEdge!]!
+  pageInfo: PageInfo!
+  totalCount: Int!
+}
+
+type SourceGroupEdge {
+  node: SourceGroup!
+  cursor: Cursor!
+}
+
+"A group with its direct members: at most 5000, people first."
+type SourceGroupDetail {
+  "The source's id."
+  id: String!
+  name: String!
+  memberCount: Int!
+  "Email addresses of people."
+  emails: [String!]!
+  "Ids of groups."
+  groups: [String!]!
+  "Domains, whose people are all members."
+  domains: [String!]!
 }
 
 extend type Connector {
@@ -14680,6 +15170,98 @@ type SyncProgressEvent {
   error: String
   startedAt: Time!
   finishedAt: Time
+}
+`, BuiltIn: false},
+	{Name: "../schema/system.graphql", Input: `extend type Query {
+  """
+  The state of the installation as one process sees it, and what needs attention. Collections and warnings about
+  connectors are those of the workspace; everything else is the same for all workspaces and names none.
+  """
+  system: System! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+}
+
+type System {
+  version: String!
+  "When the process that answers was started."
+  startedAt: Time!
+  "The newest step of the database's schema."
+  schemaVersion: Int64!
+  services: [SystemService!]!
+  "The workers that are alive, the oldest first; none while Redis cannot be reached."
+  workers: [SystemWorker!]!
+  "The numbers of tasks of all workspaces; none while Redis cannot be reached."
+  queues: [SystemQueue!]!
+  models: [SystemModel!]!
+  "The collections of the workspace by name, at most 500."
+  collections: [SystemCollection!]!
+  warnings: [SystemWarning!]!
+}
+
+"A store of the installation."
+type SystemService {
+  "PostgreSQL, pgvector or Redis"
+  name: String!
+  "Empty while it cannot be reached."
+  version: String!
+  reachable: Boolean!
+}
+
+"A worker that has sent a heartbeat within seconds."
+type SystemWorker {
+  id: String!
+  startedAt: Time!
+  "active, or closed while it stops"
+  status: String!
+  "How many tasks it runs at once."
+  concurrency: Int!
+  running: [SystemTask!]!
+}
+
+type SystemTask {
+  "The kind of the task, such as sync."
+  name: String!
+  startedAt: Time!
+}
+
+type SystemQueue {
+  name: String!
+  pending: Int!
+  active: Int!
+  scheduled: Int!
+  "Tasks that have failed and are tried again."
+  retry: Int!
+  "Tasks that were given up."
+  archived: Int!
+  "How long the oldest pending task waits; 0 for none."
+  oldestSeconds: Float!
+}
+
+type SystemModel {
+  "chat, embedding or reranker"
+  kind: String!
+  name: String!
+  "Whether this process leaves it out at the moment, because it has failed several times."
+  failing: Boolean!
+}
+
+type SystemCollection {
+  id: ID!
+  name: String!
+  "Whether this process searches it in memory; otherwise it searches in PostgreSQL, or loads it when it is searched."
+  resident: Boolean!
+  "In memory."
+  passages: Int!
+  "In memory."
+  bytes: Int64!
+}
+
+type SystemWarning {
+  "For programs, such as NO_WORKER."
+  code: String!
+  "What is wrong."
+  text: String!
+  "What to do."
+  action: String!
 }
 `, BuiltIn: false},
 	{Name: "../schema/toolintegration.graphql", Input: `extend type Query {
@@ -20513,6 +21095,58 @@ func (ec *executionContext) childFields_SourceFileEdge(ctx context.Context, fiel
 	return nil, fmt.Errorf("no field named %q was found under type SourceFileEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_SourceGroup(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_SourceGroup_id(ctx, field)
+	case "name":
+		return ec.fieldContext_SourceGroup_name(ctx, field)
+	case "memberCount":
+		return ec.fieldContext_SourceGroup_memberCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SourceGroup", field.Name)
+}
+
+func (ec *executionContext) childFields_SourceGroupConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_SourceGroupConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_SourceGroupConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_SourceGroupConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SourceGroupConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_SourceGroupDetail(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_SourceGroupDetail_id(ctx, field)
+	case "name":
+		return ec.fieldContext_SourceGroupDetail_name(ctx, field)
+	case "memberCount":
+		return ec.fieldContext_SourceGroupDetail_memberCount(ctx, field)
+	case "emails":
+		return ec.fieldContext_SourceGroupDetail_emails(ctx, field)
+	case "groups":
+		return ec.fieldContext_SourceGroupDetail_groups(ctx, field)
+	case "domains":
+		return ec.fieldContext_SourceGroupDetail_domains(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SourceGroupDetail", field.Name)
+}
+
+func (ec *executionContext) childFields_SourceGroupEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_SourceGroupEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_SourceGroupEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SourceGroupEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_SyncHistory(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "total":
@@ -20793,6 +21427,128 @@ func (ec *executionContext) childFields_SyncWait(ctx context.Context, field grap
 		return ec.fieldContext_SyncWait_text(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SyncWait", field.Name)
+}
+
+func (ec *executionContext) childFields_System(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "version":
+		return ec.fieldContext_System_version(ctx, field)
+	case "startedAt":
+		return ec.fieldContext_System_startedAt(ctx, field)
+	case "schemaVersion":
+		return ec.fieldContext_System_schemaVersion(ctx, field)
+	case "services":
+		return ec.fieldContext_System_services(ctx, field)
+	case "workers":
+		return ec.fieldContext_System_workers(ctx, field)
+	case "queues":
+		return ec.fieldContext_System_queues(ctx, field)
+	case "models":
+		return ec.fieldContext_System_models(ctx, field)
+	case "collections":
+		return ec.fieldContext_System_collections(ctx, field)
+	case "warnings":
+		return ec.fieldContext_System_warnings(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type System", field.Name)
+}
+
+func (ec *executionContext) childFields_SystemCollection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_SystemCollection_id(ctx, field)
+	case "name":
+		return ec.fieldContext_SystemCollection_name(ctx, field)
+	case "resident":
+		return ec.fieldContext_SystemCollection_resident(ctx, field)
+	case "passages":
+		return ec.fieldContext_SystemCollection_passages(ctx, field)
+	case "bytes":
+		return ec.fieldContext_SystemCollection_bytes(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SystemCollection", field.Name)
+}
+
+func (ec *executionContext) childFields_SystemModel(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kind":
+		return ec.fieldContext_SystemModel_kind(ctx, field)
+	case "name":
+		return ec.fieldContext_SystemModel_name(ctx, field)
+	case "failing":
+		return ec.fieldContext_SystemModel_failing(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SystemModel", field.Name)
+}
+
+func (ec *executionContext) childFields_SystemQueue(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_SystemQueue_name(ctx, field)
+	case "pending":
+		return ec.fieldContext_SystemQueue_pending(ctx, field)
+	case "active":
+		return ec.fieldContext_SystemQueue_active(ctx, field)
+	case "scheduled":
+		return ec.fieldContext_SystemQueue_scheduled(ctx, field)
+	case "retry":
+		return ec.fieldContext_SystemQueue_retry(ctx, field)
+	case "archived":
+		return ec.fieldContext_SystemQueue_archived(ctx, field)
+	case "oldestSeconds":
+		return ec.fieldContext_SystemQueue_oldestSeconds(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SystemQueue", field.Name)
+}
+
+func (ec *executionContext) childFields_SystemService(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_SystemService_name(ctx, field)
+	case "version":
+		return ec.fieldContext_SystemService_version(ctx, field)
+	case "reachable":
+		return ec.fieldContext_SystemService_reachable(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SystemService", field.Name)
+}
+
+func (ec *executionContext) childFields_SystemTask(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_SystemTask_name(ctx, field)
+	case "startedAt":
+		return ec.fieldContext_SystemTask_startedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SystemTask", field.Name)
+}
+
+func (ec *executionContext) childFields_SystemWarning(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "code":
+		return ec.fieldContext_SystemWarning_code(ctx, field)
+	case "text":
+		return ec.fieldContext_SystemWarning_text(ctx, field)
+	case "action":
+		return ec.fieldContext_SystemWarning_action(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SystemWarning", field.Name)
+}
+
+func (ec *executionContext) childFields_SystemWorker(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_SystemWorker_id(ctx, field)
+	case "startedAt":
+		return ec.fieldContext_SystemWorker_startedAt(ctx, field)
+	case "status":
+		return ec.fieldContext_SystemWorker_status(ctx, field)
+	case "concurrency":
+		return ec.fieldContext_SystemWorker_concurrency(ctx, field)
+	case "running":
+		return ec.fieldContext_SystemWorker_running(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SystemWorker", field.Name)
 }
 
 func (ec *executionContext) childFields_ToolCallResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -25210,6 +25966,66 @@ func (ec *executionContext) field_Query_sourceFiles_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["matching"] = arg6
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_sourceGroup_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "groupId",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["groupId"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_sourceGroups_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "matching",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["matching"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg3
 	return args, nil
 }
 
@@ -57899,6 +58715,164 @@ func (ec *executionContext) fieldContext_Query_whyVisible(ctx context.Context, f
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_sourceGroups(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_sourceGroups(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SourceGroups(ctx, fc.Args["connectorId"].(uuid.UUID), fc.Args["matching"].(*string), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.SourceGroupConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.SourceGroupConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.SourceGroupConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *model.SourceGroupConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.SourceGroupConnection
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SourceGroupConnection) graphql.Marshaler {
+			return ec.marshalNSourceGroupConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSourceGroupConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_sourceGroups(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SourceGroupConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_sourceGroups_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_sourceGroup(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_sourceGroup(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SourceGroup(ctx, fc.Args["connectorId"].(uuid.UUID), fc.Args["groupId"].(string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *principal.SourceGroupDetail
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *principal.SourceGroupDetail
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *principal.SourceGroupDetail
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *principal.SourceGroupDetail
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *principal.SourceGroupDetail
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.SourceGroupDetail) graphql.Marshaler {
+			return ec.marshalNSourceGroupDetail2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋidentityᚋprincipalᚐSourceGroupDetail(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_sourceGroup(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SourceGroupDetail(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_sourceGroup_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_searchQuality(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -58565,6 +59539,73 @@ func (ec *executionContext) fieldContext_Query_syncItems(ctx context.Context, fi
 	if fc.Args, err = ec.field_Query_syncItems_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_system(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_system(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().System(ctx)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *system.Report
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *system.Report
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *system.Report
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *system.Report
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *system.Report
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *system.Report) graphql.Marshaler {
+			return ec.marshalNSystem2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐReport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_system(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_System(ctx, field)
+		},
 	}
 	return fc, nil
 }
@@ -62967,6 +64008,355 @@ func (ec *executionContext) fieldContext_SourceFileEdge_cursor(_ context.Context
 	return graphql.NewScalarFieldContext("SourceFileEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
+func (ec *executionContext) _SourceGroup_id(ctx context.Context, field graphql.CollectedField, obj *principal.SourceGroup) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SourceGroup_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SourceGroup_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SourceGroup", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SourceGroup_name(ctx context.Context, field graphql.CollectedField, obj *principal.SourceGroup) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SourceGroup_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SourceGroup_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SourceGroup", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SourceGroup_memberCount(ctx context.Context, field graphql.CollectedField, obj *principal.SourceGroup) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SourceGroup_memberCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MemberCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SourceGroup_memberCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SourceGroup", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SourceGroupConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.SourceGroupConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SourceGroupConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.SourceGroupEdge) graphql.Marshaler {
+			return ec.marshalNSourceGroupEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSourceGroupEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SourceGroupConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SourceGroupConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SourceGroupEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SourceGroupConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.SourceGroupConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SourceGroupConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖentgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SourceGroupConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SourceGroupConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SourceGroupConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.SourceGroupConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SourceGroupConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SourceGroupConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SourceGroupConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SourceGroupDetail_id(ctx context.Context, field graphql.CollectedField, obj *principal.SourceGroupDetail) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SourceGroupDetail_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SourceGroupDetail_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SourceGroupDetail", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SourceGroupDetail_name(ctx context.Context, field graphql.CollectedField, obj *principal.SourceGroupDetail) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SourceGroupDetail_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SourceGroupDetail_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SourceGroupDetail", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SourceGroupDetail_memberCount(ctx context.Context, field graphql.CollectedField, obj *principal.SourceGroupDetail) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SourceGroupDetail_memberCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MemberCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SourceGroupDetail_memberCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SourceGroupDetail", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SourceGroupDetail_emails(ctx context.Context, field graphql.CollectedField, obj *principal.SourceGroupDetail) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SourceGroupDetail_emails(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Emails, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SourceGroupDetail_emails(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SourceGroupDetail", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SourceGroupDetail_groups(ctx context.Context, field graphql.CollectedField, obj *principal.SourceGroupDetail) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SourceGroupDetail_groups(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Groups, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SourceGroupDetail_groups(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SourceGroupDetail", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SourceGroupDetail_domains(ctx context.Context, field graphql.CollectedField, obj *principal.SourceGroupDetail) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SourceGroupDetail_domains(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Domains, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SourceGroupDetail_domains(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SourceGroupDetail", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SourceGroupEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.SourceGroupEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SourceGroupEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.SourceGroup) graphql.Marshaler {
+			return ec.marshalNSourceGroup2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋidentityᚋprincipalᚐSourceGroup(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SourceGroupEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SourceGroupEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SourceGroup(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SourceGroupEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.SourceGroupEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SourceGroupEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.Cursor[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SourceGroupEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SourceGroupEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
 func (ec *executionContext) _StreamError_code(ctx context.Context, field graphql.CollectedField, obj *model.StreamError) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -66067,6 +67457,920 @@ func (ec *executionContext) _SyncWait_text(ctx context.Context, field graphql.Co
 }
 func (ec *executionContext) fieldContext_SyncWait_text(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SyncWait", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _System_version(ctx context.Context, field graphql.CollectedField, obj *system.Report) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_System_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Version, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_System_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("System", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _System_startedAt(ctx context.Context, field graphql.CollectedField, obj *system.Report) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_System_startedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StartedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_System_startedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("System", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _System_schemaVersion(ctx context.Context, field graphql.CollectedField, obj *system.Report) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_System_schemaVersion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SchemaVersion, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_System_schemaVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("System", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _System_services(ctx context.Context, field graphql.CollectedField, obj *system.Report) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_System_services(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Services, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*system.Service) graphql.Marshaler {
+			return ec.marshalNSystemService2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐServiceᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_System_services(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "System",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SystemService(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _System_workers(ctx context.Context, field graphql.CollectedField, obj *system.Report) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_System_workers(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Workers, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*queue.WorkerState) graphql.Marshaler {
+			return ec.marshalNSystemWorker2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋqueueᚐWorkerStateᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_System_workers(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "System",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SystemWorker(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _System_queues(ctx context.Context, field graphql.CollectedField, obj *system.Report) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_System_queues(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Queues, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*queue.State) graphql.Marshaler {
+			return ec.marshalNSystemQueue2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋqueueᚐStateᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_System_queues(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "System",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SystemQueue(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _System_models(ctx context.Context, field graphql.CollectedField, obj *system.Report) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_System_models(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Models, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*system.Model) graphql.Marshaler {
+			return ec.marshalNSystemModel2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐModelᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_System_models(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "System",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SystemModel(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _System_collections(ctx context.Context, field graphql.CollectedField, obj *system.Report) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_System_collections(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Collections, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*system.Collection) graphql.Marshaler {
+			return ec.marshalNSystemCollection2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐCollectionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_System_collections(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "System",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SystemCollection(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _System_warnings(ctx context.Context, field graphql.CollectedField, obj *system.Report) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_System_warnings(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Warnings, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*system.Warning) graphql.Marshaler {
+			return ec.marshalNSystemWarning2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐWarningᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_System_warnings(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "System",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SystemWarning(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SystemCollection_id(ctx context.Context, field graphql.CollectedField, obj *system.Collection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemCollection_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemCollection_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemCollection", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _SystemCollection_name(ctx context.Context, field graphql.CollectedField, obj *system.Collection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemCollection_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemCollection_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemCollection", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SystemCollection_resident(ctx context.Context, field graphql.CollectedField, obj *system.Collection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemCollection_resident(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Resident, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemCollection_resident(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemCollection", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _SystemCollection_passages(ctx context.Context, field graphql.CollectedField, obj *system.Collection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemCollection_passages(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Passages, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemCollection_passages(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemCollection", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SystemCollection_bytes(ctx context.Context, field graphql.CollectedField, obj *system.Collection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemCollection_bytes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Bytes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemCollection_bytes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemCollection", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _SystemModel_kind(ctx context.Context, field graphql.CollectedField, obj *system.Model) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemModel_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemModel_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemModel", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SystemModel_name(ctx context.Context, field graphql.CollectedField, obj *system.Model) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemModel_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemModel_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemModel", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SystemModel_failing(ctx context.Context, field graphql.CollectedField, obj *system.Model) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemModel_failing(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Failing, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemModel_failing(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemModel", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _SystemQueue_name(ctx context.Context, field graphql.CollectedField, obj *queue.State) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemQueue_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemQueue_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemQueue", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SystemQueue_pending(ctx context.Context, field graphql.CollectedField, obj *queue.State) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemQueue_pending(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Pending, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemQueue_pending(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemQueue", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SystemQueue_active(ctx context.Context, field graphql.CollectedField, obj *queue.State) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemQueue_active(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Active, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemQueue_active(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemQueue", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SystemQueue_scheduled(ctx context.Context, field graphql.CollectedField, obj *queue.State) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemQueue_scheduled(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Scheduled, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemQueue_scheduled(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemQueue", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SystemQueue_retry(ctx context.Context, field graphql.CollectedField, obj *queue.State) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemQueue_retry(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Retry, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemQueue_retry(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemQueue", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SystemQueue_archived(ctx context.Context, field graphql.CollectedField, obj *queue.State) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemQueue_archived(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Archived, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemQueue_archived(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemQueue", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SystemQueue_oldestSeconds(ctx context.Context, field graphql.CollectedField, obj *queue.State) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemQueue_oldestSeconds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OldestSeconds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemQueue_oldestSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemQueue", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SystemService_name(ctx context.Context, field graphql.CollectedField, obj *system.Service) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemService_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemService_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemService", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SystemService_version(ctx context.Context, field graphql.CollectedField, obj *system.Service) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemService_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Version, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemService_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemService", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SystemService_reachable(ctx context.Context, field graphql.CollectedField, obj *system.Service) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemService_reachable(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reachable, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemService_reachable(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemService", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _SystemTask_name(ctx context.Context, field graphql.CollectedField, obj *queue.RunningTask) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemTask_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemTask_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemTask", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SystemTask_startedAt(ctx context.Context, field graphql.CollectedField, obj *queue.RunningTask) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemTask_startedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StartedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemTask_startedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemTask", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SystemWarning_code(ctx context.Context, field graphql.CollectedField, obj *system.Warning) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemWarning_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemWarning_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemWarning", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SystemWarning_text(ctx context.Context, field graphql.CollectedField, obj *system.Warning) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemWarning_text(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Text, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemWarning_text(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemWarning", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SystemWarning_action(ctx context.Context, field graphql.CollectedField, obj *system.Warning) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemWarning_action(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Action, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemWarning_action(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemWarning", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SystemWorker_id(ctx context.Context, field graphql.CollectedField, obj *queue.WorkerState) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemWorker_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemWorker_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemWorker", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SystemWorker_startedAt(ctx context.Context, field graphql.CollectedField, obj *queue.WorkerState) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemWorker_startedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StartedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemWorker_startedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemWorker", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SystemWorker_status(ctx context.Context, field graphql.CollectedField, obj *queue.WorkerState) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemWorker_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemWorker_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemWorker", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SystemWorker_concurrency(ctx context.Context, field graphql.CollectedField, obj *queue.WorkerState) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemWorker_concurrency(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Concurrency, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemWorker_concurrency(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemWorker", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SystemWorker_running(ctx context.Context, field graphql.CollectedField, obj *queue.WorkerState) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemWorker_running(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Running, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*queue.RunningTask) graphql.Marshaler {
+			return ec.marshalNSystemTask2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋqueueᚐRunningTaskᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemWorker_running(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SystemWorker",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SystemTask(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _ToolCallResult_ok(ctx context.Context, field graphql.CollectedField, obj *model.ToolCallResult) (ret graphql.Marshaler) {
@@ -86772,6 +89076,50 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "sourceGroups":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_sourceGroups(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "sourceGroup":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_sourceGroup(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "searchQuality":
 			field := field
 
@@ -86980,6 +89328,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_syncItems(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "system":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_system(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -88838,6 +91208,208 @@ func (ec *executionContext) _SourceFileEdge(ctx context.Context, sel ast.Selecti
 	return out
 }
 
+var sourceGroupImplementors = []string{"SourceGroup"}
+
+func (ec *executionContext) _SourceGroup(ctx context.Context, sel ast.SelectionSet, obj *principal.SourceGroup) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, sourceGroupImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SourceGroup")
+		case "id":
+			out.Values[i] = ec._SourceGroup_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._SourceGroup_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "memberCount":
+			out.Values[i] = ec._SourceGroup_memberCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var sourceGroupConnectionImplementors = []string{"SourceGroupConnection"}
+
+func (ec *executionContext) _SourceGroupConnection(ctx context.Context, sel ast.SelectionSet, obj *model.SourceGroupConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, sourceGroupConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SourceGroupConnection")
+		case "edges":
+			out.Values[i] = ec._SourceGroupConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._SourceGroupConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalCount":
+			out.Values[i] = ec._SourceGroupConnection_totalCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var sourceGroupDetailImplementors = []string{"SourceGroupDetail"}
+
+func (ec *executionContext) _SourceGroupDetail(ctx context.Context, sel ast.SelectionSet, obj *principal.SourceGroupDetail) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, sourceGroupDetailImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SourceGroupDetail")
+		case "id":
+			out.Values[i] = ec._SourceGroupDetail_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._SourceGroupDetail_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "memberCount":
+			out.Values[i] = ec._SourceGroupDetail_memberCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "emails":
+			out.Values[i] = ec._SourceGroupDetail_emails(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "groups":
+			out.Values[i] = ec._SourceGroupDetail_groups(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "domains":
+			out.Values[i] = ec._SourceGroupDetail_domains(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var sourceGroupEdgeImplementors = []string{"SourceGroupEdge"}
+
+func (ec *executionContext) _SourceGroupEdge(ctx context.Context, sel ast.SelectionSet, obj *model.SourceGroupEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, sourceGroupEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SourceGroupEdge")
+		case "node":
+			out.Values[i] = ec._SourceGroupEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "cursor":
+			out.Values[i] = ec._SourceGroupEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var streamErrorImplementors = []string{"StreamError", "ChatEvent"}
 
 func (ec *executionContext) _StreamError(ctx context.Context, sel ast.SelectionSet, obj *model.StreamError) graphql.Marshaler {
@@ -90160,6 +92732,455 @@ func (ec *executionContext) _SyncWait(ctx context.Context, sel ast.SelectionSet,
 			}
 		case "text":
 			out.Values[i] = ec._SyncWait_text(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var systemImplementors = []string{"System"}
+
+func (ec *executionContext) _System(ctx context.Context, sel ast.SelectionSet, obj *system.Report) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, systemImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("System")
+		case "version":
+			out.Values[i] = ec._System_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "startedAt":
+			out.Values[i] = ec._System_startedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "schemaVersion":
+			out.Values[i] = ec._System_schemaVersion(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "services":
+			out.Values[i] = ec._System_services(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "workers":
+			out.Values[i] = ec._System_workers(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "queues":
+			out.Values[i] = ec._System_queues(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "models":
+			out.Values[i] = ec._System_models(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "collections":
+			out.Values[i] = ec._System_collections(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "warnings":
+			out.Values[i] = ec._System_warnings(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var systemCollectionImplementors = []string{"SystemCollection"}
+
+func (ec *executionContext) _SystemCollection(ctx context.Context, sel ast.SelectionSet, obj *system.Collection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, systemCollectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SystemCollection")
+		case "id":
+			out.Values[i] = ec._SystemCollection_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._SystemCollection_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "resident":
+			out.Values[i] = ec._SystemCollection_resident(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "passages":
+			out.Values[i] = ec._SystemCollection_passages(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "bytes":
+			out.Values[i] = ec._SystemCollection_bytes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var systemModelImplementors = []string{"SystemModel"}
+
+func (ec *executionContext) _SystemModel(ctx context.Context, sel ast.SelectionSet, obj *system.Model) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, systemModelImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SystemModel")
+		case "kind":
+			out.Values[i] = ec._SystemModel_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._SystemModel_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "failing":
+			out.Values[i] = ec._SystemModel_failing(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var systemQueueImplementors = []string{"SystemQueue"}
+
+func (ec *executionContext) _SystemQueue(ctx context.Context, sel ast.SelectionSet, obj *queue.State) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, systemQueueImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SystemQueue")
+		case "name":
+			out.Values[i] = ec._SystemQueue_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pending":
+			out.Values[i] = ec._SystemQueue_pending(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "active":
+			out.Values[i] = ec._SystemQueue_active(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "scheduled":
+			out.Values[i] = ec._SystemQueue_scheduled(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "retry":
+			out.Values[i] = ec._SystemQueue_retry(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "archived":
+			out.Values[i] = ec._SystemQueue_archived(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "oldestSeconds":
+			out.Values[i] = ec._SystemQueue_oldestSeconds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var systemServiceImplementors = []string{"SystemService"}
+
+func (ec *executionContext) _SystemService(ctx context.Context, sel ast.SelectionSet, obj *system.Service) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, systemServiceImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SystemService")
+		case "name":
+			out.Values[i] = ec._SystemService_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "version":
+			out.Values[i] = ec._SystemService_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reachable":
+			out.Values[i] = ec._SystemService_reachable(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var systemTaskImplementors = []string{"SystemTask"}
+
+func (ec *executionContext) _SystemTask(ctx context.Context, sel ast.SelectionSet, obj *queue.RunningTask) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, systemTaskImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SystemTask")
+		case "name":
+			out.Values[i] = ec._SystemTask_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "startedAt":
+			out.Values[i] = ec._SystemTask_startedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var systemWarningImplementors = []string{"SystemWarning"}
+
+func (ec *executionContext) _SystemWarning(ctx context.Context, sel ast.SelectionSet, obj *system.Warning) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, systemWarningImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SystemWarning")
+		case "code":
+			out.Values[i] = ec._SystemWarning_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "text":
+			out.Values[i] = ec._SystemWarning_text(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "action":
+			out.Values[i] = ec._SystemWarning_action(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var systemWorkerImplementors = []string{"SystemWorker"}
+
+func (ec *executionContext) _SystemWorker(ctx context.Context, sel ast.SelectionSet, obj *queue.WorkerState) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, systemWorkerImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SystemWorker")
+		case "id":
+			out.Values[i] = ec._SystemWorker_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "startedAt":
+			out.Values[i] = ec._SystemWorker_startedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "status":
+			out.Values[i] = ec._SystemWorker_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "concurrency":
+			out.Values[i] = ec._SystemWorker_concurrency(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "running":
+			out.Values[i] = ec._SystemWorker_running(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -94804,6 +97825,62 @@ func (ec *executionContext) marshalNSourceFileOrderField2ᚖgithubᚗcomᚋmagpi
 	return v
 }
 
+func (ec *executionContext) marshalNSourceGroup2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋidentityᚋprincipalᚐSourceGroup(ctx context.Context, sel ast.SelectionSet, v *principal.SourceGroup) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SourceGroup(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSourceGroupConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSourceGroupConnection(ctx context.Context, sel ast.SelectionSet, v *model.SourceGroupConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SourceGroupConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSourceGroupDetail2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋidentityᚋprincipalᚐSourceGroupDetail(ctx context.Context, sel ast.SelectionSet, v *principal.SourceGroupDetail) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SourceGroupDetail(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSourceGroupEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSourceGroupEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SourceGroupEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSourceGroupEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSourceGroupEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSourceGroupEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSourceGroupEdge(ctx context.Context, sel ast.SelectionSet, v *model.SourceGroupEdge) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SourceGroupEdge(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNStartOAuthInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐStartOAuthInput(ctx context.Context, v any) (model.StartOAuthInput, error) {
 	res, err := ec.unmarshalInputStartOAuthInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -95084,6 +98161,198 @@ func (ec *executionContext) unmarshalNSyncWaitReason2githubᚗcomᚋmagpieᚑsea
 
 func (ec *executionContext) marshalNSyncWaitReason2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSyncWaitReason(ctx context.Context, sel ast.SelectionSet, v model.SyncWaitReason) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) marshalNSystem2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐReport(ctx context.Context, sel ast.SelectionSet, v *system.Report) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._System(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSystemCollection2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐCollectionᚄ(ctx context.Context, sel ast.SelectionSet, v []*system.Collection) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSystemCollection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐCollection(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSystemCollection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐCollection(ctx context.Context, sel ast.SelectionSet, v *system.Collection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SystemCollection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSystemModel2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐModelᚄ(ctx context.Context, sel ast.SelectionSet, v []*system.Model) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSystemModel2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐModel(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSystemModel2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐModel(ctx context.Context, sel ast.SelectionSet, v *system.Model) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SystemModel(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSystemQueue2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋqueueᚐStateᚄ(ctx context.Context, sel ast.SelectionSet, v []*queue.State) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSystemQueue2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋqueueᚐState(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSystemQueue2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋqueueᚐState(ctx context.Context, sel ast.SelectionSet, v *queue.State) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SystemQueue(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSystemService2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐServiceᚄ(ctx context.Context, sel ast.SelectionSet, v []*system.Service) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSystemService2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐService(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSystemService2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐService(ctx context.Context, sel ast.SelectionSet, v *system.Service) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SystemService(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSystemTask2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋqueueᚐRunningTaskᚄ(ctx context.Context, sel ast.SelectionSet, v []*queue.RunningTask) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSystemTask2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋqueueᚐRunningTask(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSystemTask2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋqueueᚐRunningTask(ctx context.Context, sel ast.SelectionSet, v *queue.RunningTask) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SystemTask(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSystemWarning2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐWarningᚄ(ctx context.Context, sel ast.SelectionSet, v []*system.Warning) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSystemWarning2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐWarning(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSystemWarning2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐWarning(ctx context.Context, sel ast.SelectionSet, v *system.Warning) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SystemWarning(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSystemWorker2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋqueueᚐWorkerStateᚄ(ctx context.Context, sel ast.SelectionSet, v []*queue.WorkerState) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSystemWorker2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋqueueᚐWorkerState(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSystemWorker2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋqueueᚐWorkerState(ctx context.Context, sel ast.SelectionSet, v *queue.WorkerState) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SystemWorker(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNTestConnectionInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTestConnectionInput(ctx context.Context, v any) (model.TestConnectionInput, error) {

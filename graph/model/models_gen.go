@@ -22,6 +22,7 @@ import (
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/ent/toolintegration"
+	"github.com/magpie-search/magpie/internal/identity/principal"
 )
 
 // Events in order: one run start, then iterations, tool calls, their results and pieces of the answer, finally run
@@ -1537,6 +1538,17 @@ type SignUpInput struct {
 	Name      string `json:"name"`
 	// 10 to 128 characters; not the email address, and none of the most common passwords.
 	Password string `json:"password"`
+}
+
+type SourceGroupConnection struct {
+	Edges      []*SourceGroupEdge          `json:"edges"`
+	PageInfo   *entgql.PageInfo[uuid.UUID] `json:"pageInfo"`
+	TotalCount int                         `json:"totalCount"`
+}
+
+type SourceGroupEdge struct {
+	Node   *principal.SourceGroup   `json:"node"`
+	Cursor entgql.Cursor[uuid.UUID] `json:"cursor"`
 }
 
 type StartOAuthInput struct {

@@ -157,3 +157,21 @@ func FuzzDecodeSync(f *testing.F) {
 		}
 	})
 }
+
+func TestStatesCountTheTasksOfBothQueues(t *testing.T) {
+	t.Parallel()
+	_, q := connect(t)
+	empty, err := q.States()
+	if err != nil || len(empty) != 2 || *empty[0] != (queue.State{Name: queue.Queue}) || *empty[1] != (queue.State{Name: queue.Upkeep}) {
+		t.Errorf("queues that were never used: %+v %v", empty, err)
+	}
+	enqueue(t, q, queue.Sync{JobID: gid.New(gid.SyncJob)})
+	enqueue(t, q, queue.Sync{JobID: gid.New(gid.SyncJob)})
+	found, err := q.States()
+	if err != nil || found[0].Pending != 2 || found[0].Active != 0 || found[0].OldestSeconds < 0 || found[1].Pending != 0 {
+		t.Errorf("two tasks: %+v %v", *found[0], err)
+	}
+	if workers, err := q.Workers(); err != nil || len(workers) != 0 {
+		t.Errorf("without a worker: %+v %v", workers, err)
+	}
+}

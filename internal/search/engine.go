@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/semaphore"
 
@@ -109,6 +110,14 @@ func (e *Engine) Close() {
 	if e.resident != nil {
 		e.resident.Close()
 	}
+}
+
+// Loaded returns the sizes of the collections of a workspace that are resident.
+func (e *Engine) Loaded(workspace uuid.UUID) map[uuid.UUID]resident.Size {
+	if e.resident == nil {
+		return nil
+	}
+	return e.resident.Loaded(workspace)
 }
 
 // Resident returns the counts of the resident tier.

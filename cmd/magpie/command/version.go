@@ -2,6 +2,8 @@ package command
 
 import (
 	"runtime/debug"
+
+	"github.com/magpie-search/magpie/internal/system"
 )
 
 type versionCommand struct{}
@@ -22,8 +24,5 @@ func (versionCommand) Run(r *runtime) error {
 
 // Version is the program's version as its build recorded it.
 func Version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "devel"
+	return system.Version()
 }

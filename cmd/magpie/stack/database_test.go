@@ -7,12 +7,16 @@ import (
 	"testing"
 )
 
-// databaseIntrusions has one case for each route of attached databases.
+// databaseIntrusions has one case for each route of attached databases, of groups of
+// the sources, and of the system.
 // TestPeopleQueryAttachedDatabasesOverREST has cases with a database.
 func databaseIntrusions(ada belongings) map[string]intrusion {
 	const all = "/api/v1/databases"
 	one := all + "/" + ada.connector
 	return map[string]intrusion{
+		"GET /api/v1/system":                           {"/api/v1/system", nil, 200},
+		"GET /api/v1/connectors/{id}/groups":           {"/api/v1/connectors/" + ada.connector + "/groups", nil, 404},
+		"GET /api/v1/connectors/{id}/groups/{groupId}": {"/api/v1/connectors/" + ada.connector + "/groups/staff", nil, 404},
 		"GET " + all:                          {all + "?collection=" + ada.collection, nil, 404},
 		"GET " + all + "/search":              {all + "/search?query=orders&collection=" + ada.collection, nil, 404},
 		"GET " + all + "/{id}/tables":         {one + "/tables", nil, 404},
@@ -51,6 +55,7 @@ func TestPeopleQueryAttachedDatabasesOverREST(t *testing.T) {
 		{"GET", one + "/tables?q=ORDER_LINE", nil, 200, `"table":"public.order_line"`},
 		{"GET", one + "/tables/public.order_line", nil, 200, `"joins":["public.order_line.`},
 		{"GET", one + "/tables/nothing", nil, 404, "no such table"},
+		{"GET", "/api/v1/system", nil, 200, `"status":"active","concurrency":`},
 		{"POST", one + "/query", map[string]any{"sql": "select name, mood from customers order by 1", "limit": 1}, 200, `"rows":[["Ada","good"]],"truncated":"rows","leftOut":1`},
 		{"POST", one + "/query", map[string]any{"sql": "select quantity from order_line where line_no = 2 limit 1"}, 200, "[[9007199254740993]]"},
 		{"POST", one + "/query", map[string]any{"sql": "delete from customers"}, 400, "Refused"},

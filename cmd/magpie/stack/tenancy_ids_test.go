@@ -20,7 +20,7 @@ import (
 func (b belongings) after(segment string) (string, bool) {
 	id, ok := map[string]string{
 		"collections": b.collection, "connectors": b.connector, "documents": b.document, "sync": b.job, "plan": b.plan, "items": b.item,
-		"databases": b.connector, "tables": "orders", "conversations": b.conversation, "messages": b.message, "api-keys": b.key,
+		"databases": b.connector, "tables": "orders", "groups": "staff", "conversations": b.conversation, "messages": b.message, "api-keys": b.key,
 		"agents": b.agent, "agent-templates": b.template, "from-template": b.template, "memories": b.memory, "runs": b.run, "inbound": b.integration, "inbound-events": b.event, "approvals": b.approval, "tool-grants": b.allowed, "automations": b.automation,
 		"tool-integrations": b.tools, "tools": b.tool, "automation-runs": b.automated,
 		"workspaces": b.workspace, "sessions": b.session, "members": b.member, "invitations": b.invitation, "callback": "",

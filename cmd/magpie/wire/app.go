@@ -69,6 +69,7 @@ import (
 	"github.com/magpie-search/magpie/internal/store"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/system"
 	"github.com/magpie-search/magpie/internal/usage/analytics"
 	"github.com/magpie-search/magpie/internal/usage/quota"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -115,6 +116,7 @@ type App struct {
 	Integrations *toolstore.Store // with tools of agents
 
 	guard     *httpx.Guard
+	guarded   []system.ConfiguredModel
 	mailer    *mailer.Mailer // nil without SMTP_URL
 	analytics *analytics.Store
 	failures  *audit.SignIns
@@ -255,6 +257,7 @@ func (a *App) open(ctx context.Context) error {
 		Conversations: conversation.New(conversation.Options{Ent: a.DB.Ent, Analytics: a.analytics, Log: a.Log}),
 		Agents:        agents, Templates: template.NewStore(a.DB.Ent, agents), Memories: memories, Approvals: a.Approvals, Runs: a.Runs,
 		Quality: traffic.New(traffic.Options{Pool: a.DB.Pool, Search: a.Search, Analytics: a.analytics, MinScore: a.Config.DefaultMinScore, Now: a.now}),
+		System:  a.system(),
 		News:    news, Principals: a.Principals, Quota: a.Quota, Analytics: a.analytics, Queries: a.Queries,
 		Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: a.now,
 	}

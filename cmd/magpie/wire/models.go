@@ -7,6 +7,7 @@ import (
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/model/rerank"
+	"github.com/magpie-search/magpie/internal/system"
 )
 
 // Embedders returns the configured embedding models, the default first, and the
@@ -32,6 +33,15 @@ func Embedders(c *config.Config) (models *embed.Registry, closeAll func(), err e
 	return models, closeAll, nil
 }
 
+// system returns the report of the installation.
+func (a *App) system() *system.System {
+	models := a.guarded
+	for _, name := range a.Models.Names() {
+		models = append(models, system.ConfiguredModel{Kind: "embedding", Name: name})
+	}
+	return system.New(system.Options{Pool: a.DB.Pool, Redis: a.Redis, Queue: a.Queue, Loaded: a.Search.Loaded, Models: models, Now: a.now})
+}
+
 // models sets a.Models to the configured embedding models and returns the chat models.
 func (a *App) models() (*llm.Models, error) {
 	embedders, closeAll, err := Embedders(a.Config)
@@ -53,7 +63,9 @@ func (a *App) chatModels() (*llm.Models, error) {
 			return nil, fmt.Errorf("model %q: %w", settings.Name, err)
 		}
 		a.closers = append(a.closers, func() error { closeIdle(); return nil })
-		guarded[settings.Name] = llm.NewGuard(model, llm.GuardOptions{Log: a.Log})
+		guard := llm.NewGuard(model, llm.GuardOptions{Log: a.Log})
+		guarded[settings.Name] = guard
+		a.guarded = append(a.guarded, system.ConfiguredModel{Kind: "chat", Name: settings.Name, IsFailing: guard.IsOpen})
 	}
 	chains := []llm.ChatModel{}
 	for _, settings := range a.Config.ChatModels {
@@ -98,5 +110,7 @@ func (a *App) newReranker() (rerank.Reranker, error) {
 		return nil, fmt.Errorf("RERANK_BASE_URL: %w", err)
 	}
 	a.closers = append(a.closers, func() error { client.Close(); return nil })
-	return rerank.NewGuard(client, rerank.GuardOptions{Log: a.Log}), nil
+	guard := rerank.NewGuard(client, rerank.GuardOptions{Log: a.Log})
+	a.guarded = append(a.guarded, system.ConfiguredModel{Kind: "reranker", Name: c.RerankModel, IsFailing: guard.IsOpen})
+	return guard, nil
 }

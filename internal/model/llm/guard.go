@@ -56,6 +56,9 @@ func NewGuard(model ChatModel, opt GuardOptions) *Guard {
 	return &Guard{ChatModel: model, circuit: circuit, log: opt.Log}
 }
 
+// IsOpen reports whether requests fail at the moment because the model has failed.
+func (g *Guard) IsOpen() bool { return g.circuit.IsOpen() }
+
 // Limits returns the limits of the model.
 func (g *Guard) Limits() Limits { return LimitsOf(g.ChatModel) }
 

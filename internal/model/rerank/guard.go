@@ -51,6 +51,9 @@ func NewGuard(model Reranker, opt GuardOptions) *Guard {
 	return &Guard{Reranker: model, circuit: circuit, log: opt.Log}
 }
 
+// IsOpen reports whether the service is left out at the moment because it has failed.
+func (g *Guard) IsOpen() bool { return g.circuit.IsOpen() }
+
 // Rerank implements Reranker. It returns ErrCircuitOpen while the circuit is open.
 func (g *Guard) Rerank(ctx context.Context, query string, passages []string) ([]float64, error) {
 	call, _, ok := g.circuit.Allow()

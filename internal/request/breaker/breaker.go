@@ -67,6 +67,13 @@ func (b *Breaker) Allow() (call Call, wait time.Duration, ok bool) {
 	return Call{breaker: b, probe: true}, 0, true
 }
 
+// IsOpen reports whether the circuit is open.
+func (b *Breaker) IsOpen() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.until.IsZero()
+}
+
 // Succeed closes the circuit and reports whether it was open.
 func (c *Call) Succeed() (wasOpen bool) {
 	if c.done {

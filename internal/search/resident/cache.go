@@ -148,6 +148,26 @@ func (c *Cache) Stats() CacheStats {
 	return out
 }
 
+// A Size is the size of a loaded index.
+type Size struct {
+	Passages int
+	Bytes    int64
+}
+
+// Loaded returns the sizes of the loaded indexes of a workspace by collection.
+func (c *Cache) Loaded(workspace uuid.UUID) map[uuid.UUID]Size {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	out := map[uuid.UUID]Size{}
+	for k, e := range c.entries {
+		if k.workspace == workspace && e.index != nil {
+			s := e.index.Snapshot()
+			out[k.collection] = Size{s.statistics.Passages, s.bytes}
+		}
+	}
+	return out
+}
+
 // Snapshot returns the index of a collection. The snapshot has the generation of the
 // state and at least its required change number. Snapshot returns ErrLoading after the
 // longest wait, ErrTooLarge for a collection that does not fit, and

@@ -1,0 +1,93 @@
+package graph_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/magpie-search/magpie/ent/membership"
+)
+
+// aGroup adds a group with two members to those that the source of the tenant's
+// connector reported.
+func (h *fixture) aGroup(t *testing.T, n *tenant, id string) {
+	t.Helper()
+	for _, statement := range []string{
+		"update connectors set groups_generation = 1, groups_attempt = 1, groups_at = now() where workspace_id = $1 and id = $2 and $3 <> ''",
+		"insert into principal_groups (workspace_id, connector_id, generation, principal, name) values ($1, $2, 1, 'group:' || $3::text, 'Name of ' || $3::text)",
+		"insert into principal_members (workspace_id, connector_id, generation, principal, member) values ($1, $2, 1, 'group:' || $3::text, 'user:a@' || $3::text), ($1, $2, 1, 'group:' || $3::text, 'group:other')",
+	} {
+		if _, err := h.db.Pool.Exec(t.Context(), statement, n.viewer.Workspace, n.connector, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAdministratorsSeeTheGroupsOfTheSources(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	ada, eve := h.tenant(t, "ada"), h.tenant(t, "eve")
+	for _, id := range []string{"b", "a", "c/d"} {
+		h.aGroup(t, ada, id)
+	}
+	h.aGroup(t, eve, "strangers")
+	const list = "query($i: ID!, $m: String, $a: Cursor) { sourceGroups(connectorId: $i, matching: $m, after: $a, first: 2) { totalCount pageInfo { hasNextPage endCursor } edges { node { id name memberCount } } } }"
+	first := h.ask(t, ada.viewer, list, map[string]any{"i": ada.connector})
+	if !strings.Contains(first.body, `{"id":"a","name":"Name of a","memberCount":2}},{"node":{"id":"b",`) || first.at("sourceGroups.totalCount") != 3.0 || first.at("sourceGroups.pageInfo.hasNextPage") != true {
+		t.Errorf("first page: %s", first.body)
+	}
+	second := h.ask(t, ada.viewer, list, map[string]any{"i": ada.connector, "a": first.at("sourceGroups.pageInfo.endCursor")})
+	if !strings.Contains(second.body, `"edges":[{"node":{"id":"c/d"`) || second.at("sourceGroups.pageInfo.hasNextPage") != false {
+		t.Errorf("second page: %s", second.body)
+	}
+	if got := h.ask(t, ada.viewer, list, map[string]any{"i": ada.connector, "m": "OF B"}); got.at("sourceGroups.totalCount") != 1.0 {
+		t.Errorf("matching: %s", got.body)
+	}
+	const one = "query($i: ID!, $g: String!) { sourceGroup(connectorId: $i, groupId: $g) { id name memberCount emails groups domains } }"
+	if got := h.ask(t, ada.viewer, one, map[string]any{"i": ada.connector, "g": "c/d"}); !strings.Contains(got.body, `"memberCount":2,"emails":["a@c/d"],"groups":["other"],"domains":[]`) {
+		t.Errorf("one group: %s", got.body)
+	}
+	editor := h.member(t, ada, "editor@example.com", membership.RoleEditor)
+	for name, got := range map[string]answer{
+		"forbidden": h.ask(t, editor, list, map[string]any{"i": ada.connector}),
+		"not_found": h.ask(t, eve.viewer, one, map[string]any{"i": ada.connector, "g": "a"}),
+	} {
+		if got.code() != name || strings.Contains(got.body, "Name of") {
+			t.Errorf("%s: %s", name, got.body)
+		}
+	}
+	if got := h.ask(t, eve.viewer, one, map[string]any{"i": eve.connector, "g": "a"}); got.code() != "not_found" {
+		t.Errorf("another workspace's group at the own connector: %s", got.body)
+	}
+}
+
+func TestTheSystemPageIsForAdministratorsAndNamesNoOtherWorkspace(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	ada, eve := h.tenant(t, "ada"), h.tenant(t, "eve")
+	h.quarantine(t, eve, eve.connector, "one.md")
+	const ask = `{ system { version startedAt schemaVersion services { name version reachable } workers { id status concurrency running { name } } queues { name pending active retry archived oldestSeconds }
+		models { kind name failing } collections { id name resident passages bytes } warnings { code text action } } }`
+	if found := h.ask(t, ada.viewer, "query($i: ID!) { search(input: {query: \"xylophone\", collection: $i}) { total } }", map[string]any{"i": ada.collection}); found.code() != "" {
+		t.Fatal(found.body)
+	}
+	got := h.ask(t, ada.viewer, ask, nil)
+	for _, part := range []string{
+		`"version":"`, `{"name":"PostgreSQL","version":"`, `{"name":"pgvector","version":"0.`, `{"name":"Redis","version":"`, `{"name":"magpie","pending":`, `{"name":"magpie-upkeep"`,
+		`{"code":"NO_WORKER"`, `"name":"Docs of ada"`, `{"kind":"embedding"`,
+	} {
+		if !strings.Contains(got.body, part) {
+			t.Errorf("%s is missing: %s", part, got.body)
+		}
+	}
+	if strings.Contains(got.body, "of eve") || strings.Contains(got.body, eve.collection.String()) || strings.Contains(got.body, "QUARANTINE") {
+		t.Errorf("it shows another workspace: %s", got.body)
+	}
+	if got := h.ask(t, eve.viewer, ask, nil); !strings.Contains(got.body, "QUARANTINE_WAITING") || strings.Contains(got.body, "of ada") {
+		t.Errorf("the other workspace: %s", got.body)
+	}
+	for _, role := range []membership.Role{membership.RoleViewer, membership.RoleEditor} {
+		if got := h.ask(t, h.member(t, ada, strings.ToLower(string(role))+"@example.com", role), ask, nil); got.code() != "forbidden" {
+			t.Errorf("%s: %s", role, got.body)
+		}
+	}
+}
