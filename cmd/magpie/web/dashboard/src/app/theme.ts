@@ -16,6 +16,7 @@ export const theme = createTheme({
   components: {
     // Without it, a menu would contain an element that is no item of a menu.
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
+    Loader: { defaultProps: { role: 'status' } },
     Modal: { defaultProps: { centered: true, overlayProps: { blur: 2 } } },
     NavLink: { styles: { root: { borderRadius: 'var(--mantine-radius-md)' } } },
     Paper: { defaultProps: { withBorder: true } },

@@ -35,7 +35,7 @@ export function OptionForm({ table, values, onChange, mistakes = {}, problem, st
   const active = table.filter((option) => isActive(option, table, values));
   const isWrong = (name: string) =>
     Object.keys(mistakes).some((path) => path === prefix + name || path.startsWith(`${prefix}${name}.`)) ||
-    problem?.field === prefix + name;
+    concerns(problem, prefix + name);
   const shown = active.filter(
     (option) => all || !option.advanced || option.required || !isBlank(values[option.name]) || isWrong(option.name),
   );
@@ -85,6 +85,11 @@ export function OptionForm({ table, values, onChange, mistakes = {}, problem, st
   );
 }
 
+// concerns reports whether a problem is about an option, a field of it or an entry of its list.
+function concerns(problem: Props['problem'], path: string): boolean {
+  return problem?.field === path || (problem?.field.startsWith(`${path}.`) ?? false) || (problem?.field.startsWith(`${path}[`) ?? false);
+}
+
 interface FieldProps {
   option: OptionTable[number];
   path: string;
@@ -98,7 +103,7 @@ interface FieldProps {
 function OptionField({ option, path, value, onChange, mistakes, problem, stored }: FieldProps) {
   const mistake = mistakes[path];
   const error =
-    problem?.field === path
+    problem && concerns(problem, path)
       ? problem.message
       : mistake
         ? t(`common.mistake.${mistake}`, { min: option.min ?? '', max: option.max ?? '' })

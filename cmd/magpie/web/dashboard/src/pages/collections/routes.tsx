@@ -1,1 +1,31 @@
-export const collectionRoutes = [] as const;
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { shellRoute } from '../../app/root';
+import { loadMessages } from '../../i18n';
+
+const text = (value: unknown) =>
+  typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined;
+
+const list = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/collections',
+  validateSearch: (search: Record<string, unknown>): { q?: string } => ({ q: text(search.q) }),
+  loader: () => loadMessages('collections'),
+  component: lazyRouteComponent(() => import('./CollectionsPage'), 'CollectionsPage'),
+});
+
+export const tabs = ['overview', 'connectors', 'reliability', 'settings'] as const;
+export type Tab = (typeof tabs)[number];
+
+const one = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/collections/$collectionId',
+  // run is the time of the measurement that is shown.
+  validateSearch: (search: Record<string, unknown>): { tab?: Tab; run?: string } => ({
+    tab: tabs.find((tab) => tab === search.tab),
+    run: text(search.run),
+  }),
+  loader: () => loadMessages('collections'),
+  component: lazyRouteComponent(() => import('./CollectionPage'), 'CollectionPage'),
+});
+
+export const collectionRoutes = [list, one] as const;

@@ -1,1 +1,115 @@
-export const connectorRoutes = [] as const;
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { shellRoute } from '../../app/root';
+import { loadMessages } from '../../i18n';
+
+// A value of the address as text; the router reads digits as a number.
+const text = (value: unknown) =>
+  typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined;
+
+const messages = () => Promise.all([loadMessages('connectors'), loadMessages('upload')]);
+
+export interface ListSearch {
+  q?: string;
+  collection?: string;
+  type?: string;
+  status?: string;
+}
+
+// The outcome of a connection by OAuth, which the service adds to the address.
+export interface OAuthSearch {
+  oauth?: string;
+  provider?: string;
+  grant?: string;
+  error?: string;
+  error_description?: string;
+}
+
+export const tabs = ['overview', 'syncs', 'items', 'documents', 'plan', 'quarantine', 'files', 'settings'] as const;
+export type Tab = (typeof tabs)[number];
+
+export interface ConnectorSearch extends OAuthSearch {
+  tab?: Tab;
+  // Filters and the chosen job of the tab.
+  q?: string;
+  status?: string;
+  job?: string;
+}
+
+const outcome = (search: Record<string, unknown>): OAuthSearch => ({
+  oauth: text(search.oauth),
+  provider: text(search.provider),
+  grant: text(search.grant),
+  error: text(search.error),
+  error_description: text(search.error_description),
+});
+
+const list = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/connectors',
+  validateSearch: (search: Record<string, unknown>): ListSearch => ({
+    q: text(search.q),
+    collection: text(search.collection),
+    type: text(search.type),
+    status: text(search.status),
+  }),
+  loader: messages,
+  component: lazyRouteComponent(() => import('./ConnectorsPage'), 'ConnectorsPage'),
+});
+
+const gallery = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/connectors/new',
+  validateSearch: (search: Record<string, unknown>): { q?: string; collection?: string } => ({
+    q: text(search.q),
+    collection: text(search.collection),
+  }),
+  loader: messages,
+  component: lazyRouteComponent(() => import('./GalleryPage'), 'GalleryPage'),
+});
+
+const create = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/connectors/new/$kind',
+  validateSearch: (search: Record<string, unknown>): OAuthSearch & { collection?: string } => ({
+    collection: text(search.collection),
+    ...outcome(search),
+  }),
+  loader: messages,
+  component: lazyRouteComponent(() => import('./NewConnectorPage'), 'NewConnectorPage'),
+});
+
+const one = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/connectors/$connectorId',
+  validateSearch: (search: Record<string, unknown>): ConnectorSearch => ({
+    tab: tabs.find((tab) => tab === search.tab),
+    q: text(search.q),
+    status: text(search.status),
+    job: text(search.job),
+    ...outcome(search),
+  }),
+  loader: messages,
+  component: lazyRouteComponent(() => import('./ConnectorPage'), 'ConnectorPage'),
+});
+
+const databases = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/databases',
+  validateSearch: (search: Record<string, unknown>): { q?: string } => ({ q: text(search.q) }),
+  loader: messages,
+  component: lazyRouteComponent(() => import('./databases/DatabasesPage'), 'DatabasesPage'),
+});
+
+const database = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/databases/$databaseId',
+  validateSearch: (search: Record<string, unknown>): { q?: string; table?: string; sql?: string } => ({
+    q: text(search.q),
+    table: text(search.table),
+    sql: text(search.sql),
+  }),
+  loader: messages,
+  component: lazyRouteComponent(() => import('./databases/DatabasePage'), 'DatabasePage'),
+});
+
+export const connectorRoutes = [list, gallery, create, one, databases, database] as const;
