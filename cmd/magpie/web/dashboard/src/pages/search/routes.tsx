@@ -1,6 +1,7 @@
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { shellRoute } from '../../app/root';
 import { loadMessages } from '../../i18n';
+import { readDocument, readDocuments } from './documents/state';
 import { readState, text } from './state';
 
 const loader = () => loadMessages('search');
@@ -34,4 +35,20 @@ const ask = createRoute({
 // The page of a conversation is that of a new one, so that an answer goes on while its conversation gets an address.
 const conversation = createRoute({ getParentRoute: () => ask, path: '$conversationId' });
 
-export const searchRoutes = [home, search, ask.addChildren([conversation])] as const;
+const documents = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/documents',
+  validateSearch: readDocuments,
+  loader,
+  component: lazyRouteComponent(() => import('./documents/DocumentsPage'), 'DocumentsPage'),
+});
+
+const document = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/documents/$documentId',
+  validateSearch: readDocument,
+  loader,
+  component: lazyRouteComponent(() => import('./documents/DocumentPage'), 'DocumentPage'),
+});
+
+export const searchRoutes = [home, search, ask.addChildren([conversation]), documents, document] as const;

@@ -1,0 +1,195 @@
+import { Alert, Button, Group, Loader, Stack, Tabs, Text } from '@mantine/core';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useRef } from 'react';
+import { useQuery } from 'urql';
+import { useLive } from '../../../api/live';
+import { formatBytes, formatNumber, formatTime, t, tValue } from '../../../i18n';
+import { confirm } from '../../../kit/confirm';
+import { Facts } from '../../../kit/Facts';
+import { Icon } from '../../../kit/Icon';
+import { JSONView } from '../../../kit/JSONView';
+import { Page } from '../../../kit/Page';
+import { ProblemNotice } from '../../../kit/Problem';
+import { Status } from '../../../kit/Status';
+import { When } from '../../../kit/Time';
+import { useAction } from '../../../kit/useAction';
+import { useMay } from '../../../session/Me';
+import { WhyVisible } from '../WhyVisible';
+import { DocumentText } from './DocumentText';
+import {
+  DocumentsDeleteDocument,
+  type DocumentsFieldsFragment,
+  DocumentsLiveDocument,
+  DocumentsPageDocument,
+  DocumentsRestoreDocument,
+  DocumentsTextDocument,
+} from './documents.gql';
+import { Summary } from './Summary';
+import type { Tab } from './state';
+
+// DocumentPage shows one document, and follows its state.
+export function DocumentPage() {
+  const { documentId: id } = useParams({ from: '/shell/documents/$documentId' });
+  const { tab = 'text' } = useSearch({ from: '/shell/documents/$documentId' });
+  const navigate = useNavigate({ from: '/documents/$documentId' });
+  const isAdmin = useMay('ADMIN');
+  const [{ data, error }, again] = useQuery({ query: DocumentsPageDocument, variables: { id } });
+  const cursor = useRef<string | null>(null);
+  const known = data?.document;
+  useLive(known ? id : null, {
+    document: DocumentsLiveDocument,
+    variables: () => ({ documentId: id, after: cursor.current }),
+    onData: ({ documentStatus }) => {
+      cursor.current = documentStatus.cursor;
+      if (documentStatus.documents.some((document) => document.id === id)) again({ requestPolicy: 'network-only' });
+    },
+  });
+  const above = [{ label: t('search.doc.documents'), to: '/documents' }];
+  if (!known)
+    return (
+      <Page title={t('search.doc.document')} above={above}>
+        {error ? (
+          <ProblemNotice error={error} retry={() => again({ requestPolicy: 'network-only' })} />
+        ) : (
+          <Loader aria-label={t('common.loading')} />
+        )}
+      </Page>
+    );
+  return (
+    <Page title={known.title || known.path} above={above} actions={<Actions document={known} />}>
+      <Group gap="xs" role="status">
+        <Status value={known.status} />
+        <Text size="sm" c="dimmed" className="wrap">
+          {[known.collectionName, known.connector.name, known.path].join(' · ')}
+        </Text>
+      </Group>
+      <State document={known} />
+      <Tabs
+        value={tab}
+        onChange={(next) => void navigate({ search: { tab: next === 'text' ? undefined : (next as Tab) }, replace: true })}
+        keepMounted={false}
+      >
+        <Tabs.List>
+          <Tabs.Tab value="text">{t('search.doc.text')}</Tabs.Tab>
+          <Tabs.Tab value="details">{t('common.details')}</Tabs.Tab>
+          {isAdmin && <Tabs.Tab value="readers">{t('search.doc.readers')}</Tabs.Tab>}
+        </Tabs.List>
+        <Stack pt="md" maw="60rem">
+          <Tabs.Panel value="text">
+            <Stack>
+              {known.status === 'INDEXED' && <Summary id={id} />}
+              <Content id={id} version={known.indexedAt ?? known.updatedAt} />
+            </Stack>
+          </Tabs.Panel>
+          <Tabs.Panel value="details">
+            <Details document={known} />
+          </Tabs.Panel>
+          {isAdmin && (
+            <Tabs.Panel value="readers">
+              <WhyVisible documentId={id} />
+            </Tabs.Panel>
+          )}
+        </Stack>
+      </Tabs>
+    </Page>
+  );
+}
+
+function Content({ id, version }: { id: string; version: string }) {
+  const [{ data, error }, again] = useQuery({ query: DocumentsTextDocument, variables: { id } });
+  if (error && !data) return <ProblemNotice error={error} retry={() => again({ requestPolicy: 'network-only' })} />;
+  if (!data) return <Loader aria-label={t('common.loading')} />;
+  return <DocumentText key={version} content={data.document.content} />;
+}
+
+// State says what the state of a document means, where it is not just indexed.
+function State({ document }: { document: DocumentsFieldsFragment }) {
+  const { status, failure, deletedAt } = document;
+  if (status === 'DELETED')
+    return (
+      <Alert variant="light" color="yellow" icon={<Icon name="trash" />} title={t('search.doc.isDeleted')}>
+        <Text size="sm">{deletedAt ? t('search.doc.deletedAt', { time: formatTime(deletedAt) }) : t('search.doc.notFound')}</Text>
+      </Alert>
+    );
+  if (failure)
+    return (
+      <Alert variant="light" color="red" icon={<Icon name="warning" />} title={t('search.doc.failed')}>
+        <Text size="sm" className="wrap">
+          {failure}
+        </Text>
+        {status !== 'FAILED' && <Text size="sm">{t('search.doc.former')}</Text>}
+      </Alert>
+    );
+  return null;
+}
+
+function Actions({ document }: { document: DocumentsFieldsFragment }) {
+  const mayChange = useMay('EDITOR');
+  const navigate = useNavigate();
+  const { id, connectorID: connectorId, title, path, url, status } = document;
+  const remove = useAction(DocumentsDeleteDocument, { success: t('common.deleted') });
+  const restore = useAction(DocumentsRestoreDocument, { success: t('search.doc.restored') });
+  const deleteIt = async () => {
+    const question = {
+      title: t('search.doc.delete'),
+      body: t('search.doc.deleteHelp', { title: title || path }),
+      action: t('common.delete'),
+    };
+    if ((await confirm(question)) && (await remove.run({ id, connectorId }))) void navigate({ to: '/documents' });
+  };
+  return (
+    <>
+      {url && (
+        <Button
+          component="a"
+          href={url}
+          target="_blank"
+          rel="noopener noreferrer"
+          variant="default"
+          leftSection={<Icon name="external" size={16} />}
+        >
+          {t('search.openSource')}
+        </Button>
+      )}
+      {mayChange && status === 'DELETED' && (
+        <Button onClick={() => void restore.run({ id, connectorId })} loading={restore.running}>
+          {t('search.doc.restore')}
+        </Button>
+      )}
+      {mayChange && status !== 'DELETED' && (
+        <Button variant="default" leftSection={<Icon name="trash" size={16} />} onClick={() => void deleteIt()} loading={remove.running}>
+          {t('common.delete')}
+        </Button>
+      )}
+    </>
+  );
+}
+
+function Details({ document }: { document: DocumentsFieldsFragment }) {
+  return (
+    <Stack>
+      <Facts
+        items={[
+          { label: t('search.doc.path'), value: document.path },
+          { label: t('search.field.section'), value: document.section },
+          { label: t('search.field.version'), value: document.version },
+          { label: t('search.field.type'), value: document.docType && tValue(`search.type.${document.docType}`, document.docType) },
+          { label: t('search.field.language'), value: document.language },
+          { label: t('search.field.tag'), value: document.tags?.length ? document.tags.join(', ') : null },
+          { label: t('search.doc.author'), value: document.author },
+          { label: t('search.doc.pages'), value: document.pages == null ? null : formatNumber(document.pages) },
+          { label: t('search.doc.size'), value: formatBytes(document.bytes) },
+          { label: t('search.doc.passages'), value: formatNumber(document.passageCount) },
+          { label: t('search.doc.sourceCreated'), value: document.sourceCreatedAt && <When at={document.sourceCreatedAt} /> },
+          { label: t('search.doc.sourceChanged'), value: document.sourceUpdatedAt && <When at={document.sourceUpdatedAt} /> },
+          { label: t('search.doc.added'), value: <When at={document.createdAt} /> },
+          { label: t('search.doc.indexed'), value: <When at={document.indexedAt} /> },
+        ]}
+      />
+      <Text size="sm" fw={600}>
+        {t('search.doc.metadata')}
+      </Text>
+      <JSONView value={document.allMetadata} label={t('search.doc.metadata')} />
+    </Stack>
+  );
+}

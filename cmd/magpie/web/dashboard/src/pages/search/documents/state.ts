@@ -1,0 +1,41 @@
+// The state of the list of documents as it is in the address.
+import type { DocumentOrderField, DocumentStatus } from '../../../gql/schema';
+import { oneOf, text } from '../state';
+
+export const statuses: DocumentStatus[] = ['INDEXED', 'PENDING', 'PROCESSING', 'FAILED', 'DELETED'];
+export const orders = ['title', 'path', 'changed', 'created', 'size', 'status'] as const;
+export type Order = (typeof orders)[number];
+
+export const orderFields: Record<Order, { field: DocumentOrderField; direction: 'ASC' | 'DESC' }> = {
+  title: { field: 'TITLE', direction: 'ASC' },
+  path: { field: 'PATH', direction: 'ASC' },
+  changed: { field: 'UPDATED_AT', direction: 'DESC' },
+  created: { field: 'CREATED_AT', direction: 'DESC' },
+  size: { field: 'BYTES', direction: 'DESC' },
+  status: { field: 'STATUS', direction: 'ASC' },
+};
+
+export interface DocumentsState {
+  q?: string;
+  collection?: string;
+  connector?: string;
+  status?: DocumentStatus;
+  order?: Order;
+}
+
+export function readDocuments(search: Record<string, unknown>): DocumentsState {
+  return {
+    q: text(search.q),
+    collection: text(search.collection),
+    connector: text(search.connector),
+    status: oneOf(search.status, statuses),
+    order: oneOf(search.order, orders),
+  };
+}
+
+export const tabs = ['text', 'details', 'readers'] as const;
+export type Tab = (typeof tabs)[number];
+
+export function readDocument(search: Record<string, unknown>): { tab?: Tab } {
+  return { tab: oneOf(search.tab, tabs) };
+}
