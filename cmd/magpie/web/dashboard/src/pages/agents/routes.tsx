@@ -80,4 +80,36 @@ const approval = createRoute({
   component: lazyRouteComponent(() => import('./ApprovalPage'), 'ApprovalPage'),
 });
 
-export const agentRoutes = [agents, newAgent, agent, editAgent, run, approvals, approvalSettings, approval] as const;
+const automations = createRoute({
+  ...parent,
+  path: '/automations',
+  component: lazyRouteComponent(() => import('./AutomationsPage'), 'AutomationsPage'),
+});
+
+const newAutomation = createRoute({
+  ...parent,
+  path: '/automations/new',
+  validateSearch: (search: Record<string, unknown>): { template?: string } => ({ template: text(search.template) }),
+  component: lazyRouteComponent(() => import('./AutomationPages'), 'NewAutomationPage'),
+});
+
+const automation = createRoute({
+  ...parent,
+  path: '/automations/$automationId',
+  validateSearch: (search: Record<string, unknown>): { tab?: 'runs' | 'settings' } => ({ tab: oneOf(search.tab, ['runs', 'settings']) }),
+  component: lazyRouteComponent(() => import('./AutomationPages'), 'AutomationPage'),
+});
+
+export const agentRoutes = [
+  automations,
+  newAutomation,
+  automation,
+  agents,
+  newAgent,
+  agent,
+  editAgent,
+  run,
+  approvals,
+  approvalSettings,
+  approval,
+] as const;
