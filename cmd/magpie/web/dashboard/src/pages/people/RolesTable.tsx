@@ -1,4 +1,4 @@
-import { Badge, Stack, Table, Text, VisuallyHidden } from '@mantine/core';
+import { Badge, Box, Stack, Table, Text, VisuallyHidden } from '@mantine/core';
 import { t } from '../../i18n';
 import { Icon } from '../../kit/Icon';
 import { includes, useMe } from '../../session/Me';
@@ -25,7 +25,7 @@ export function RolesTable() {
   return (
     <Stack>
       <Text size="sm">{t('people.rolesHelp')}</Text>
-      <Table.ScrollContainer minWidth={0} type="native">
+      <Box tabIndex={0} role="region" aria-label={t('people.tab.roles')} style={{ overflowX: 'auto', position: 'relative' }}>
         <Table aria-label={t('people.tab.roles')}>
           <Table.Thead>
             <Table.Tr>
@@ -57,7 +57,7 @@ export function RolesTable() {
             ))}
           </Table.Tbody>
         </Table>
-      </Table.ScrollContainer>
+      </Box>
       <Text size="sm" c="dimmed">
         {t('people.rolesNote')}
       </Text>
