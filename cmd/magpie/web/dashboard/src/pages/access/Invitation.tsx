@@ -62,7 +62,7 @@ export function AcceptInvitation() {
       {noMethods !== null && <NoMethods error={noMethods} />}
       {state.error !== null && (
         <Text size="sm">
-          <Anchor component={Link} to="/sign-in" inherit>
+          <Anchor component={Link} to="/sign-in" inherit underline="always">
             {t('access.signIn')}
           </Anchor>
         </Text>

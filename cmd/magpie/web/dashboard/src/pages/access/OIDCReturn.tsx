@@ -34,7 +34,7 @@ export function OIDCReturn() {
       {error !== null && !(error instanceof NotBegunHere) && <ProblemNotice error={error} title={t('access.oidc.said')} />}
       {error !== null && (
         <Text size="sm">
-          <Anchor component={Link} to="/sign-in" inherit>
+          <Anchor component={Link} to="/sign-in" inherit underline="always">
             {t('access.again')}
           </Anchor>
         </Text>

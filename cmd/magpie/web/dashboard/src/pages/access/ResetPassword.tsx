@@ -14,7 +14,7 @@ export function ResetPassword() {
     <Door title={t('access.reset')} description={token ? t('access.resetAbout') : undefined}>
       {token ? <Fields token={token} /> : <Text size="sm">{t('access.noToken')}</Text>}
       <Text size="sm">
-        <Anchor component={Link} to="/sign-in" inherit>
+        <Anchor component={Link} to="/sign-in" inherit underline="always">
           {t('access.signIn')}
         </Anchor>
       </Text>

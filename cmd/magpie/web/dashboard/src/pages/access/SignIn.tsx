@@ -33,7 +33,7 @@ function Ways({ access, next }: { access: Access; next?: string }) {
       {access.signUp && (
         <Text size="sm">
           {t('access.noAccount')}{' '}
-          <Anchor component={Link} to="/sign-up" inherit>
+          <Anchor component={Link} to="/sign-up" inherit underline="always">
             {t('access.signUp')}
           </Anchor>
         </Text>

@@ -24,7 +24,7 @@ export function SignUp() {
       {access && !access.signUp && <ByProvider access={access} alone />}
       <Text size="sm">
         {t('access.haveAccount')}{' '}
-        <Anchor component={Link} to="/sign-in" inherit>
+        <Anchor component={Link} to="/sign-in" inherit underline="always">
           {t('access.signIn')}
         </Anchor>
       </Text>

@@ -1,7 +1,11 @@
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { shellRoute } from '../../app/root';
 import { loadMessages } from '../../i18n';
+<<<<<<< Updated upstream
 import { readDocument, readDocuments } from './documents/state';
+=======
+import { startPage } from '../workspace/start';
+>>>>>>> Stashed changes
 import { readState, text } from './state';
 
 const loader = () => loadMessages('search');
@@ -10,9 +14,10 @@ const loader = () => loadMessages('search');
 const home = createRoute({
   getParentRoute: () => shellRoute,
   path: '/',
-  beforeLoad: ({ location }) => {
-    if (location.hash.startsWith('oauth=confirm')) throw redirect({ to: '/search', hash: location.hash });
-    throw redirect({ to: '/search' });
+  beforeLoad: async ({ location }) => {
+    if (location.hash.startsWith('oauth=confirm')) throw redirect({ to: '/oauth-confirm', hash: location.hash });
+    if ('oauth' in location.search) throw redirect({ href: `/oauth-done${location.searchStr}` });
+    throw redirect({ to: await startPage() });
   },
 });
 

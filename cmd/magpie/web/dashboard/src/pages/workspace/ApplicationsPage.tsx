@@ -99,7 +99,7 @@ function Connect() {
         <List.Item>
           {t('workspace.keyHint')}{' '}
           <May atLeast="ADMIN">
-            <Anchor component={Link} to="/keys" inherit>
+            <Anchor component={Link} to="/keys" inherit underline="always">
               {t('common.nav.keys')}
             </Anchor>
           </May>
