@@ -1,11 +1,8 @@
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { shellRoute } from '../../app/root';
 import { loadMessages } from '../../i18n';
-<<<<<<< Updated upstream
-import { readDocument, readDocuments } from './documents/state';
-=======
 import { startPage } from '../workspace/start';
->>>>>>> Stashed changes
+import { readDocument, readDocuments } from './documents/state';
 import { readState, text } from './state';
 
 const loader = () => loadMessages('search');
