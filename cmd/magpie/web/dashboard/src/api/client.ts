@@ -50,7 +50,17 @@ const connections = [
 ];
 
 // Objects of a result that are no entities: each result keeps its own.
-const embedded = ['SearchResult', 'SearchSuggestion', 'ChatSource', 'AuditChange', 'Session', 'AgentTool', 'SearchQualityRun'];
+const embedded = [
+  'SourceGroup',
+  'SourceGroupDetail',
+  'SearchResult',
+  'SearchSuggestion',
+  'ChatSource',
+  'AuditChange',
+  'Session',
+  'AgentTool',
+  'SearchQualityRun',
+];
 
 export function createClient(): Client {
   return new Client({

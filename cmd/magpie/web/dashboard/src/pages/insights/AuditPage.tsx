@@ -17,7 +17,8 @@ import { InsightsAuditDocument, type InsightsAuditQuery } from './insights.gql';
 
 type Entry = NonNullable<NonNullable<NonNullable<InsightsAuditQuery['auditLog']['edges']>[number]>['node']>;
 
-const columns: Column<Entry>[] = [
+// Made when they are shown, since the messages are loaded then.
+const columns = (): Column<Entry>[] => [
   {
     key: 'time',
     title: t('insights.audit.time'),
@@ -100,7 +101,7 @@ function Log() {
       <AuditFilters />
       <DataTable
         label={t('common.nav.audit')}
-        columns={columns}
+        columns={columns()}
         list={list}
         rowKey={(entry) => entry.id}
         empty={

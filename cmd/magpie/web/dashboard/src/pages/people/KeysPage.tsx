@@ -13,7 +13,8 @@ import { type KeyRowFragment, KeysListDocument } from './keys.gql';
 import { loud } from './loud';
 import { NeedsAdmin } from './NeedsAdmin';
 
-const columns: Column<KeyRowFragment>[] = [
+// Made when they are shown, since the messages are loaded then.
+const columns = (): Column<KeyRowFragment>[] => [
   {
     key: 'name',
     title: t('common.name'),
@@ -109,7 +110,7 @@ function Keys() {
       )}
       <DataTable
         label={t('common.nav.keys')}
-        columns={columns}
+        columns={columns()}
         list={list}
         rowKey={(key) => key.id}
         onOpen={(key) => void navigate({ to: '/keys/$keyId', params: { keyId: key.id } })}

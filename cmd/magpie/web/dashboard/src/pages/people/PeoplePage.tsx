@@ -5,6 +5,7 @@ import type { Role } from '../../gql/schema';
 import { t } from '../../i18n';
 import { Page } from '../../kit/Page';
 import { includes, useMe } from '../../session/Me';
+import { Groups } from './Groups';
 import { Invitations } from './Invitations';
 import { Members } from './Members';
 import { RolesTable } from './RolesTable';
@@ -16,6 +17,7 @@ const tabs: { value: PeopleTab; atLeast: Role; content: () => ReactNode }[] = [
   { value: 'members', atLeast: 'VIEWER', content: () => <Members /> },
   { value: 'invitations', atLeast: 'ADMIN', content: () => <Invitations /> },
   { value: 'roles', atLeast: 'VIEWER', content: () => <RolesTable /> },
+  { value: 'groups', atLeast: 'ADMIN', content: () => <Groups /> },
   { value: 'why', atLeast: 'ADMIN', content: () => <WhyVisible /> },
   { value: 'sign-in', atLeast: 'VIEWER', content: () => <SignOn /> },
 ];

@@ -59,6 +59,7 @@ export function WidgetForm({ settings, onChange }: Props) {
         <Stack gap="sm">
           <Choice
             label={t('people.widget.theme')}
+            help={t('people.widget.themeHelp')}
             name="theme"
             values={themes}
             value={settings.theme ?? 'auto'}
@@ -127,6 +128,7 @@ export function WidgetForm({ settings, onChange }: Props) {
 
 interface ChoiceProps<V extends string> {
   label: string;
+  help?: string;
   name: 'mode' | 'theme';
   values: readonly V[];
   value: V;
@@ -135,6 +137,7 @@ interface ChoiceProps<V extends string> {
 
 function Choice<V extends 'both' | 'search' | 'chat' | 'auto' | 'light' | 'dark'>({
   label,
+  help,
   name,
   values,
   value,
@@ -145,6 +148,11 @@ function Choice<V extends 'both' | 'search' | 'chat' | 'auto' | 'light' | 'dark'
       <Text size="sm" fw={500} mb={4} id={`widget-${name}`}>
         {label}
       </Text>
+      {help && (
+        <Text size="xs" c="dimmed" mb={4}>
+          {help}
+        </Text>
+      )}
       <SegmentedControl
         aria-labelledby={`widget-${name}`}
         data={values.map((one) => ({ value: one, label: t(`people.widget.${name}.${one}` as 'people.widget.mode.both') }))}

@@ -1,7 +1,7 @@
 // The state of the page of people in the address.
 import type { InvitationStatus, Role } from '../../gql/schema';
 
-export const tabNames = ['members', 'invitations', 'roles', 'why', 'sign-in'] as const;
+export const tabNames = ['members', 'invitations', 'roles', 'groups', 'why', 'sign-in'] as const;
 export type PeopleTab = (typeof tabNames)[number];
 
 export interface PeopleSearch {
@@ -13,11 +13,14 @@ export interface PeopleSearch {
   status?: InvitationStatus;
   // Of groups, and of the check of a document.
   connector?: string;
+  group?: string;
   document?: string;
   user?: string;
 }
 
-const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value.slice(0, 300) : undefined);
+// text reads a text of the address, whose numbers arrive as numbers.
+const text = (value: unknown) =>
+  typeof value === 'number' ? String(value) : typeof value === 'string' && value !== '' ? value.slice(0, 300) : undefined;
 const oneOf = <T extends string>(value: unknown, among: readonly T[]) => among.find((one) => one === value);
 
 export function peopleSearch(search: Record<string, unknown>): PeopleSearch {
@@ -27,6 +30,7 @@ export function peopleSearch(search: Record<string, unknown>): PeopleSearch {
     role: oneOf(search.role, ['VIEWER', 'EDITOR', 'ADMIN', 'OWNER'] as const),
     status: oneOf(search.status, ['PENDING', 'ACCEPTED', 'EXPIRED', 'REVOKED'] as const),
     connector: text(search.connector),
+    group: text(search.group),
     document: text(search.document),
     user: text(search.user),
   };
