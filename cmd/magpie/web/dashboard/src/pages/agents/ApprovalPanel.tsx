@@ -10,6 +10,7 @@ import { Markdown } from '../../kit/Markdown';
 import { ProblemNotice } from '../../kit/Problem';
 import { Status } from '../../kit/Status';
 import { Ago } from '../../kit/Time';
+import { useMe } from '../../session/Me';
 import { ApprovalDecision } from './ApprovalDecision';
 import { type ApprovalFieldsFragment, ApprovalsChangedDocument, ApprovalsOneDocument } from './approvals.gql';
 import { Countdown } from './Countdown';
@@ -127,18 +128,19 @@ function ApprovalContent({ approval }: { approval: ApprovalFieldsFragment }) {
 }
 
 function ApprovalOutcome({ approval }: { approval: ApprovalFieldsFragment }) {
+  const me = useMe();
   const { nameOf } = usePeople();
+  const via = t(`agents.approval.via.${approval.decidedVia ?? 'RULE'}`);
+  const who = !approval.decidedBy
+    ? t('agents.approval.decidedByRule')
+    : approval.decidedBy === me.user.id
+      ? t('agents.approval.decidedByYou', { via })
+      : t('agents.approval.decidedBy', { person: nameOf(approval.decidedBy), via });
   return (
     <Stack gap={4} role="status">
       {approval.decidedAt && (
         <Text size="sm" className="wrap">
-          {approval.decidedBy
-            ? t('agents.approval.decidedBy', {
-                person: nameOf(approval.decidedBy),
-                via: t(`agents.approval.via.${approval.decidedVia ?? 'RULE'}`),
-              })
-            : t('agents.approval.decidedByRule')}{' '}
-          · <Ago at={approval.decidedAt} />
+          {who} · <Ago at={approval.decidedAt} />
         </Text>
       )}
       {approval.answer && (

@@ -91,7 +91,7 @@ export function Chat({ agent }: { agent: AgentFieldsFragment }) {
       {shown.map((message) => (
         <MessageView key={message.id} message={message} agentId={agent.id} />
       ))}
-      {follower && sent && !isStored && !isOver && <Said text={sent} />}
+      {follower && sent && !isStored && <Said text={sent} />}
       {follower && <RunView live={live} titleOf={titleOf} />}
       <Composer busy={isBusy} onSend={send} />
     </Stack>
