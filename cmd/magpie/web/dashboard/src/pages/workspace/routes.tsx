@@ -50,4 +50,11 @@ const usage = createRoute({
   component: lazyRouteComponent(() => import('./UsagePage'), 'UsagePage'),
 });
 
-export const workspaceRoutes = [welcome, account, applications, usage] as const;
+const system = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/system',
+  loader,
+  component: lazyRouteComponent(() => import('./SystemPage'), 'SystemPage'),
+});
+
+export const workspaceRoutes = [welcome, account, applications, usage, system] as const;
