@@ -68,7 +68,7 @@ function OneKey({ id }: { id: string }) {
             <Button variant="default" leftSection={<Icon name="refresh" size={16} />} onClick={() => setRotating(true)}>
               {t('people.keys.rotate')}
             </Button>
-            <Button variant="outline" color="red" onClick={() => void end()} loading={revoke.running}>
+            <Button variant="default" c="var(--mantine-color-error)" onClick={() => void end()} loading={revoke.running}>
               {t('people.keys.revoke')}
             </Button>
           </>

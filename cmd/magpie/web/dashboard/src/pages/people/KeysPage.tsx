@@ -37,7 +37,7 @@ const columns = (): Column<KeyRowFragment>[] => [
       <Group gap={6}>
         <Status value={key.status} />
         {key.leakedAt && key.status === 'ACTIVE' && (
-          <Badge color="red" variant="filled" tt="none" leftSection={<Icon name="warning" size={12} />}>
+          <Badge color="red.9" autoContrast={false} variant="filled" tt="none" leftSection={<Icon name="warning" size={12} />}>
             {t('people.keys.leaked')}
           </Badge>
         )}
