@@ -148,7 +148,7 @@ function Warnings({ warnings }: { warnings: System['warnings'] }) {
 
 function State({ good, yes, no }: { good: boolean; yes: string; no: string }) {
   return (
-    <Badge variant="light" color={good ? 'green' : 'red'} tt="none">
+    <Badge variant="light" color={good ? 'green' : 'red'} tt="none" miw="max-content">
       {good ? yes : no}
     </Badge>
   );
