@@ -6,7 +6,7 @@ type Option struct {
 	Name, Title, Help string
 	// Type is the type of the value. Credentials are strings.
 	Type OptionType
-	// Required fields must be present and not empty.
+	// Required fields must be present and not empty while their DependsOn holds.
 	Required bool
 	// Sensitive values are never shown again. Only credentials can be sensitive.
 	Sensitive bool

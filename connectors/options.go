@@ -13,7 +13,7 @@ func CheckOptions(section string, options []Option, values map[string]any) error
 		return err
 	}
 	for _, option := range options {
-		if err := option.validate(section+"."+option.Name, values[option.Name]); err != nil {
+		if err := option.within(options, values).validate(section+"."+option.Name, values[option.Name]); err != nil {
 			return err
 		}
 	}

@@ -46,16 +46,20 @@ func (k Kind) ValidateSettings(s Settings) error {
 		return err
 	}
 	for _, option := range options {
-		if err := option.validate("config."+option.Name, config[option.Name]); err != nil {
+		if err := option.within(options, config).validate("config."+option.Name, config[option.Name]); err != nil {
 			return err
 		}
+	}
+	given := make(map[string]any, len(credentials))
+	for name, text := range credentials {
+		given[name] = text
 	}
 	for _, option := range k.Credentials {
 		var value any
 		if text, ok := credentials[option.Name]; ok {
 			value = text
 		}
-		if err := option.validate("credentials."+option.Name, value); err != nil {
+		if err := option.within(k.Credentials, given).validate("credentials."+option.Name, value); err != nil {
 			return err
 		}
 	}
@@ -109,6 +113,19 @@ func checkFieldNames(section string, names []string, options []Option) error {
 		}
 	}
 	return nil
+}
+
+// within returns the option as it is among the values of its table: it is required
+// only while its conditions hold.
+func (o Option) within(table []Option, values map[string]any) Option {
+	o.Required = o.Required && !slices.ContainsFunc(o.DependsOn, func(d Dependency) bool {
+		value := values[d.Option]
+		if at := slices.IndexFunc(table, func(other Option) bool { return other.Name == d.Option }); at >= 0 && table[at].isAbsent(value) {
+			value = table[at].Default
+		}
+		return !slices.ContainsFunc(d.Values, func(v any) bool { return fmt.Sprint(v) == fmt.Sprint(value) })
+	})
+	return o
 }
 
 // isAbsent reports whether a value is absent. JSON null and the empty string are:

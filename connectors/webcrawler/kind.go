@@ -89,7 +89,7 @@ func Kind(dial connectors.Dial, options ...Option) connectors.Kind {
 		},
 		Credentials: []connectors.Option{
 			{Name: credentialUser, Title: "User", Type: connectors.TypeString, Help: "For sites with HTTP Basic authentication. Sent to the hosts of the start addresses only."},
-			{Name: credentialWord, Title: "Password", Type: connectors.TypeString, Sensitive: true},
+			{Name: credentialWord, Title: "Password", Help: "The password of the user name.", Type: connectors.TypeString, Sensitive: true},
 			{Name: credentialKey, Title: "Bearer token", Type: connectors.TypeString, Sensitive: true, Help: "For sites that need a token. Sent to the hosts of the start addresses only."},
 		},
 		CheckSettings: func(s connectors.Settings) error {

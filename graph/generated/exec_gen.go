@@ -13579,6 +13579,7 @@ type ConnectorOption {
   type: String!
   "The format of a string: url, hostname, date, duration, pattern, email; null for any text."
   format: String
+  "Required while dependsOn holds."
   required: Boolean!
   "Never shown."
   sensitive: Boolean!

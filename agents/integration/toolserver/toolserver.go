@@ -48,7 +48,8 @@ func (s *Servers) Provider() integration.Provider {
 	options := []connectors.Option{
 		{
 			Name: "url", Title: "Address", Type: connectors.TypeString, Help: "The address of the server, such as the one that its documentation gives for other assistants.",
-			Example: "https://mcp.example.com/mcp", Format: connectors.FormatURL, Destination: true, Check: checkURL,
+			Example: "https://mcp.example.com/mcp", Format: connectors.FormatURL, Destination: true, Check: checkURL, Required: true,
+			DependsOn: []connectors.Dependency{{Option: "transport", Values: []any{string(mcp.HTTP), string(mcp.SSE)}}},
 		},
 		{
 			Name: "headerName", Title: "Header of the token", Type: connectors.TypeString, Default: "Authorization", Advanced: true, Destination: true,
@@ -74,7 +75,7 @@ func (s *Servers) Provider() integration.Provider {
 	if len(s.commands) > 0 {
 		transports = append(transports, string(mcp.Stdio))
 		options = append(options, connectors.Option{
-			Name: "command", Title: "Command", Type: connectors.TypeString, Choices: s.commands, Help: "The command of the operator's list that is started.",
+			Name: "command", Title: "Command", Type: connectors.TypeString, Choices: s.commands, Help: "The command of the operator's list that is started.", Required: true,
 			DependsOn: []connectors.Dependency{{Option: "transport", Values: []any{string(mcp.Stdio)}}},
 		})
 	}
