@@ -77,6 +77,8 @@ type Document struct {
 	IndexedAt *time.Time `json:"indexed_at,omitempty"`
 	// DeletedAt holds the value of the "deleted_at" field.
 	DeletedAt *time.Time `json:"deleted_at,omitempty"`
+	// an administrator restricted it to named people, domains and groups
+	Restricted bool `json:"restricted,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the DocumentQuery when eager-loading is set.
 	Edges        DocumentEdges `json:"edges"`
@@ -125,6 +127,8 @@ func (*Document) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case document.FieldTags, document.FieldMetadata, document.FieldContentHash:
 			values[i] = new([]byte)
+		case document.FieldRestricted:
+			values[i] = new(sql.NullBool)
 		case document.FieldPages, document.FieldBytes, document.FieldPassageCount:
 			values[i] = new(sql.NullInt64)
 		case document.FieldSourceID, document.FieldPath, document.FieldTitle, document.FieldURL, document.FieldStatus, document.FieldSection, document.FieldVersion, document.FieldDocType, document.FieldLanguage, document.FieldAuthor, document.FieldSourceVersion, document.FieldFailure:
@@ -339,6 +343,12 @@ func (_m *Document) assignValues(columns []string, values []any) error {
 				_m.DeletedAt = new(time.Time)
 				*_m.DeletedAt = value.Time
 			}
+		case document.FieldRestricted:
+			if value, ok := values[i].(*sql.NullBool); !ok {
+				return fmt.Errorf("unexpected type %T for field restricted", values[i])
+			} else if value.Valid {
+				_m.Restricted = value.Bool
+			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
 		}
@@ -494,6 +504,9 @@ func (_m *Document) String() string {
 		builder.WriteString("deleted_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
+	builder.WriteString(", ")
+	builder.WriteString("restricted=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Restricted))
 	builder.WriteByte(')')
 	return builder.String()
 }

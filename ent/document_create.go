@@ -343,6 +343,20 @@ func (_c *DocumentCreate) SetNillableDeletedAt(v *time.Time) *DocumentCreate {
 	return _c
 }
 
+// SetRestricted sets the "restricted" field.
+func (_c *DocumentCreate) SetRestricted(v bool) *DocumentCreate {
+	_c.mutation.SetRestricted(v)
+	return _c
+}
+
+// SetNillableRestricted sets the "restricted" field if the given value is not nil.
+func (_c *DocumentCreate) SetNillableRestricted(v *bool) *DocumentCreate {
+	if v != nil {
+		_c.SetRestricted(*v)
+	}
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *DocumentCreate) SetID(v uuid.UUID) *DocumentCreate {
 	_c.mutation.SetID(v)
@@ -433,6 +447,10 @@ func (_c *DocumentCreate) defaults() error {
 	if _, ok := _c.mutation.PassageCount(); !ok {
 		v := document.DefaultPassageCount
 		_c.mutation.SetPassageCount(v)
+	}
+	if _, ok := _c.mutation.Restricted(); !ok {
+		v := document.DefaultRestricted
+		_c.mutation.SetRestricted(v)
 	}
 	if _, ok := _c.mutation.ID(); !ok {
 		if document.DefaultID == nil {
@@ -541,6 +559,9 @@ func (_c *DocumentCreate) check() error {
 		if err := document.FailureValidator(v); err != nil {
 			return &ValidationError{Name: "failure", err: fmt.Errorf(`ent: validator failed for field "Document.failure": %w`, err)}
 		}
+	}
+	if _, ok := _c.mutation.Restricted(); !ok {
+		return &ValidationError{Name: "restricted", err: errors.New(`ent: missing required field "Document.restricted"`)}
 	}
 	if len(_c.mutation.CollectionIDs()) == 0 {
 		return &ValidationError{Name: "collection", err: errors.New(`ent: missing required edge "Document.collection"`)}
@@ -686,6 +707,10 @@ func (_c *DocumentCreate) createSpec() (*Document, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.DeletedAt(); ok {
 		_spec.SetField(document.FieldDeletedAt, field.TypeTime, value)
 		_node.DeletedAt = &value
+	}
+	if value, ok := _c.mutation.Restricted(); ok {
+		_spec.SetField(document.FieldRestricted, field.TypeBool, value)
+		_node.Restricted = value
 	}
 	if nodes := _c.mutation.CollectionIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{

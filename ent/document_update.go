@@ -442,6 +442,20 @@ func (_u *DocumentUpdate) ClearDeletedAt() *DocumentUpdate {
 	return _u
 }
 
+// SetRestricted sets the "restricted" field.
+func (_u *DocumentUpdate) SetRestricted(v bool) *DocumentUpdate {
+	_u.mutation.SetRestricted(v)
+	return _u
+}
+
+// SetNillableRestricted sets the "restricted" field if the given value is not nil.
+func (_u *DocumentUpdate) SetNillableRestricted(v *bool) *DocumentUpdate {
+	if v != nil {
+		_u.SetRestricted(*v)
+	}
+	return _u
+}
+
 // Mutation returns the DocumentMutation object of the builder.
 func (_u *DocumentUpdate) Mutation() *DocumentMutation {
 	return _u.mutation
@@ -697,6 +711,9 @@ func (_u *DocumentUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.DeletedAtCleared() {
 		_spec.ClearField(document.FieldDeletedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.Restricted(); ok {
+		_spec.SetField(document.FieldRestricted, field.TypeBool, value)
 	}
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
@@ -1131,6 +1148,20 @@ func (_u *DocumentUpdateOne) ClearDeletedAt() *DocumentUpdateOne {
 	return _u
 }
 
+// SetRestricted sets the "restricted" field.
+func (_u *DocumentUpdateOne) SetRestricted(v bool) *DocumentUpdateOne {
+	_u.mutation.SetRestricted(v)
+	return _u
+}
+
+// SetNillableRestricted sets the "restricted" field if the given value is not nil.
+func (_u *DocumentUpdateOne) SetNillableRestricted(v *bool) *DocumentUpdateOne {
+	if v != nil {
+		_u.SetRestricted(*v)
+	}
+	return _u
+}
+
 // Mutation returns the DocumentMutation object of the builder.
 func (_u *DocumentUpdateOne) Mutation() *DocumentMutation {
 	return _u.mutation
@@ -1416,6 +1447,9 @@ func (_u *DocumentUpdateOne) sqlSave(ctx context.Context) (_node *Document, err 
 	}
 	if _u.mutation.DeletedAtCleared() {
 		_spec.ClearField(document.FieldDeletedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.Restricted(); ok {
+		_spec.SetField(document.FieldRestricted, field.TypeBool, value)
 	}
 	_node = &Document{config: _u.config}
 	_spec.Assign = _node.assignValues

@@ -2617,6 +2617,11 @@ func (_q *DocumentQuery) collectField(ctx context.Context, oneNode bool, opCtx *
 				selectedFields = append(selectedFields, document.FieldDeletedAt)
 				fieldSeen[document.FieldDeletedAt] = struct{}{}
 			}
+		case "restricted":
+			if _, ok := fieldSeen[document.FieldRestricted]; !ok {
+				selectedFields = append(selectedFields, document.FieldRestricted)
+				fieldSeen[document.FieldRestricted] = struct{}{}
+			}
 		case "id":
 		case "__typename":
 		default:

@@ -34,7 +34,7 @@ type Message struct {
 	Role message.Role `json:"role,omitempty"`
 	// Content holds the value of the "content" field.
 	Content string `json:"content,omitempty"`
-	// id, title and url of each source that was cited
+	// id, title, url and passages of each source that was cited: id, headingPath and excerpt of each
 	Sources []map[string]interface{} `json:"sources,omitempty"`
 	// the run of an agent that wrote it
 	RunID *uuid.UUID `json:"run_id,omitempty"`

@@ -19460,6 +19460,7 @@ type DocumentMutation struct {
 	processed_at      *time.Time
 	indexed_at        *time.Time
 	deleted_at        *time.Time
+	restricted        *bool
 	clearedFields     map[string]struct{}
 	collection        *uuid.UUID
 	clearedcollection bool
@@ -20867,6 +20868,42 @@ func (m *DocumentMutation) ResetDeletedAt() {
 	delete(m.clearedFields, document.FieldDeletedAt)
 }
 
+// SetRestricted sets the "restricted" field.
+func (m *DocumentMutation) SetRestricted(b bool) {
+	m.restricted = &b
+}
+
+// Restricted returns the value of the "restricted" field in the mutation.
+func (m *DocumentMutation) Restricted() (r bool, exists bool) {
+	v := m.restricted
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRestricted returns the old "restricted" field's value of the Document entity.
+// If the Document object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DocumentMutation) OldRestricted(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRestricted is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRestricted requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRestricted: %w", err)
+	}
+	return oldValue.Restricted, nil
+}
+
+// ResetRestricted resets all changes to the "restricted" field.
+func (m *DocumentMutation) ResetRestricted() {
+	m.restricted = nil
+}
+
 // ClearCollection clears the "collection" edge to the Collection entity.
 func (m *DocumentMutation) ClearCollection() {
 	m.clearedcollection = true
@@ -20955,7 +20992,7 @@ func (m *DocumentMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *DocumentMutation) Fields() []string {
-	fields := make([]string, 0, 28)
+	fields := make([]string, 0, 29)
 	if m.created_at != nil {
 		fields = append(fields, document.FieldCreatedAt)
 	}
@@ -21040,6 +21077,9 @@ func (m *DocumentMutation) Fields() []string {
 	if m.deleted_at != nil {
 		fields = append(fields, document.FieldDeletedAt)
 	}
+	if m.restricted != nil {
+		fields = append(fields, document.FieldRestricted)
+	}
 	return fields
 }
 
@@ -21104,6 +21144,8 @@ func (m *DocumentMutation) Field(name string) (ent.Value, bool) {
 		return m.IndexedAt()
 	case document.FieldDeletedAt:
 		return m.DeletedAt()
+	case document.FieldRestricted:
+		return m.Restricted()
 	}
 	return nil, false
 }
@@ -21169,6 +21211,8 @@ func (m *DocumentMutation) OldField(ctx context.Context, name string) (ent.Value
 		return m.OldIndexedAt(ctx)
 	case document.FieldDeletedAt:
 		return m.OldDeletedAt(ctx)
+	case document.FieldRestricted:
+		return m.OldRestricted(ctx)
 	}
 	return nil, fmt.Errorf("unknown Document field %s", name)
 }
@@ -21373,6 +21417,13 @@ func (m *DocumentMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetDeletedAt(v)
+		return nil
+	case document.FieldRestricted:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRestricted(v)
 		return nil
 	}
 	return fmt.Errorf("unknown Document field %s", name)
@@ -21644,6 +21695,9 @@ func (m *DocumentMutation) ResetField(name string) error {
 		return nil
 	case document.FieldDeletedAt:
 		m.ResetDeletedAt()
+		return nil
+	case document.FieldRestricted:
+		m.ResetRestricted()
 		return nil
 	}
 	return fmt.Errorf("unknown Document field %s", name)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/syncitem"
+	"github.com/magpie-search/magpie/internal/collection/document"
 	"github.com/magpie-search/magpie/internal/connector/sourcefile"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/syncjob"
@@ -97,6 +98,20 @@ func sourceCalls() map[string]maker {
 		"Query.whyVisible": func(_ *testing.T, _ *fixture, n *tenant, _ viewer.Viewer) call {
 			return call{query: "query($i: ID!) { whyVisible(documentId: $i, user: \"ada@example.com\") { rule } }", variables: map[string]any{"i": n.document}}
 		},
+		"Query.documentReaders": func(_ *testing.T, _ *fixture, n *tenant, _ viewer.Viewer) call {
+			return call{query: "query($i: ID!) { documentReaders(documentId: $i) { mode } }", variables: map[string]any{"i": n.document}}
+		},
+		"Query.documentRestrictions": fixed("{ documentRestrictions { totalCount } }", nil),
+		"Mutation.restrictDocument": on("mutation($i: ID!) { restrictDocument(id: $i, input: {users: [\"ada@example.com\"]}) { mode } }", func(t *testing.T, h *fixture, n *tenant) uuid.UUID {
+			return h.put(t, n, uuid.NewString()+".md", "Restricted soon", "A text for a few people.")
+		}),
+		"Mutation.unrestrictDocument": on("mutation($i: ID!) { unrestrictDocument(id: $i) { mode } }", func(t *testing.T, h *fixture, n *tenant) uuid.UUID {
+			id := h.put(t, n, uuid.NewString()+".md", "Free soon", "A text for a few people.")
+			if err := h.resolver.Documents.Restrict(n.system(t), id, document.Named{Users: []string{"ada@example.com"}}); err != nil {
+				t.Fatal(err)
+			}
+			return id
+		}),
 		"Query.searchQuality":           on("query($i: ID!) { searchQuality(collection: $i) { judged } }", aCollection),
 		"Mutation.measureSearchQuality": on("mutation($i: ID!) { measureSearchQuality(input: {collection: $i}) { judged } }", aCollection),
 		"Query.auditLog":                fixed("{ auditLog { edges { node { action } } } }", nil),

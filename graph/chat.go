@@ -83,7 +83,7 @@ func chatEvent(e chat.Event, seq int, id *uuid.UUID) model.ChatEvent {
 	case chat.Sources:
 		sources := make([]*model.ChatSource, len(e.Sources))
 		for i, s := range e.Sources {
-			sources[i] = &model.ChatSource{ID: s.ID, Title: s.Title, URL: nilIfZero(s.URL)}
+			sources[i] = &model.ChatSource{ID: s.ID, Title: s.Title, URL: nilIfZero(s.URL), Passages: citedPassages(s.Passages)}
 		}
 		return model.ChatSources{Sources: sources, Seq: seq}
 	case chat.FollowUp:
@@ -97,6 +97,14 @@ func chatEvent(e chat.Event, seq int, id *uuid.UUID) model.ChatEvent {
 	default:
 		return model.StreamError{Code: "internal", Message: "Something went wrong on our side"}
 	}
+}
+
+func citedPassages(passages []chat.CitedPassage) []*model.CitedPassage {
+	out := make([]*model.CitedPassage, len(passages))
+	for i, p := range passages {
+		out[i] = &model.CitedPassage{ID: p.ID, HeadingPath: append([]string{}, p.HeadingPath...), Excerpt: p.Excerpt}
+	}
+	return out
 }
 
 // refuseZeroIDs refuses the zero id, which the chat would read as "none given".

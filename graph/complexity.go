@@ -96,7 +96,18 @@ func setComplexity(c *generated.ComplexityRoot) {
 	c.Query.Connectors = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.ConnectorOrder, _ *uuid.UUID, _ []connector.Status, _, _ *string) int {
 		return rows(child, after, first, before, last, order)
 	}
-	c.Query.Documents = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.DocumentOrder, _, _ *uuid.UUID, _ []document.Status, _ *string) int {
+	c.Document.Passages = func(child int, _ cursor, first *int) int { return multiplySaturating(pageSize(first, nil), child) + 1 }
+	c.Document.History = func(child int, first *int) int { return multiplySaturating(pageSize(first, nil), child) + 1 }
+	c.Query.Passage = func(child int, _ uuid.UUID, around int) int {
+		return multiplySaturating(2*min(max(around, 0), maxAround)+1, child) + 1
+	}
+	c.Query.DocumentReaders = func(child int, _ uuid.UUID, first *int) int {
+		return multiplySaturating(pageSize(first, nil), child) + 1
+	}
+	c.Query.DocumentRestrictions = func(child int, _ *uuid.UUID, _ cursor, first *int) int {
+		return multiplySaturating(pageSize(first, nil), child) + 1
+	}
+	c.Query.Documents = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.DocumentOrder, _, _ *uuid.UUID, _ []document.Status, _ *string, _ *bool) int {
 		return rows(child, after, first, before, last, order)
 	}
 	c.Query.SyncJobs = func(child int, _ uuid.UUID, _ []syncjob.Status, after cursor, first *int, before cursor, last *int, order []*ent.SyncJobOrder) int {

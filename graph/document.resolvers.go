@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/document"
+	"github.com/magpie-search/magpie/graph/model"
 	domain "github.com/magpie-search/magpie/internal/collection/document"
 )
 
@@ -35,15 +36,27 @@ func (r *documentResolver) AllMetadata(ctx context.Context, obj *ent.Document) (
 	return domain.Metadata(obj), nil
 }
 
+func (r *documentResolver) Passages(ctx context.Context, obj *ent.Document, after *entgql.Cursor[uuid.UUID], first *int) (*model.PassageConnection, error) {
+	return r.documentPassages(ctx, obj, after, first)
+}
+
+func (r *documentResolver) History(ctx context.Context, obj *ent.Document, first *int) ([]*model.DocumentEvent, error) {
+	return documentHistory(ctx, obj, first)
+}
+
 func (r *mutationResolver) DeleteDocument(ctx context.Context, id uuid.UUID, connectorID uuid.UUID) (uuid.UUID, error) {
 	return id, r.Documents.Delete(ctx, id, connectorID)
 }
 
-func (r *queryResolver) Documents(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) (*ent.DocumentConnection, error) {
-	return r.Resolver.Documents.Query(ctx, domain.Filter{Collection: collectionID, Connector: connectorID, Status: status, Text: orZero(matching)}).
+func (r *queryResolver) Documents(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string, restricted *bool) (*ent.DocumentConnection, error) {
+	return r.Resolver.Documents.Query(ctx, domain.Filter{Collection: collectionID, Connector: connectorID, Status: status, Text: orZero(matching), Restricted: restricted}).
 		Paginate(ctx, after, first, before, last, ent.WithDocumentOrder(orderBy))
 }
 
 func (r *queryResolver) Document(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.Document, error) {
 	return r.Resolver.Documents.Get(ctx, id, connectorID)
+}
+
+func (r *queryResolver) Passage(ctx context.Context, id uuid.UUID, around int) (*model.PassageInContext, error) {
+	return r.passage(ctx, id, around)
 }

@@ -223,6 +223,7 @@ type tenant struct {
 	viewer                   viewer.Viewer
 	collection, connector    uuid.UUID
 	document, job, key, talk uuid.UUID
+	passage                  uuid.UUID // of the document
 	member, invitation       uuid.UUID
 	agent, template, memory  uuid.UUID
 	answer                   uuid.UUID
@@ -260,6 +261,7 @@ func (h *fixture) tenant(t *testing.T, name string) *tenant {
 	must(err)
 	n.collection, n.connector = c.ID, connector.ID
 	n.document = h.put(t, n, "guide.md", "Guide of "+name, "The secret word of "+name+" is xylophone, and everything turns around the xylophone.")
+	n.passage = h.passageOf(t, n, n.document)
 	_, err = h.files.Upload(ctx, n.connector, sourcefile.Upload{Path: "guide.md", MediaType: "text/markdown", Content: strings.NewReader("x"), Size: 1})
 	must(err)
 	job, err := h.resolver.Jobs.Start(ctx, n.connector, syncjob.StartOptions{})
@@ -310,6 +312,21 @@ func (h *fixture) tenant(t *testing.T, name string) *tenant {
 }
 
 // put indexes a document of one passage.
+// passageOf returns the first passage of a document.
+func (h *fixture) passageOf(t *testing.T, n *tenant, document uuid.UUID) uuid.UUID {
+	t.Helper()
+	system := viewer.System(n.viewer.Workspace)
+	scope, err := system.Scope()
+	if err != nil {
+		t.Fatal(err)
+	}
+	passages, err := h.resolver.Index.Passages(viewer.With(t.Context(), system), scope, []uuid.UUID{document}, index.PassageRange{After: -1, First: 1})
+	if err != nil || len(passages[document]) != 1 {
+		t.Fatalf("passages of %s: %v, %v", document, passages, err)
+	}
+	return passages[document][0].ID
+}
+
 func (h *fixture) put(t *testing.T, n *tenant, path, title, text string) uuid.UUID {
 	t.Helper()
 	scope, err := viewer.System(n.viewer.Workspace).Scope()

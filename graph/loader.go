@@ -90,6 +90,48 @@ func (l *loader[V]) batchOf(id uuid.UUID) (b *batch[V], ids []uuid.UUID) {
 	return b, ids
 }
 
+// pageLoaders are loaders of pages that belong to rows, one for each page that an
+// operation asks for.
+type pageLoaders[P comparable, V any] struct {
+	fetch func(context.Context, P, []uuid.UUID) (map[uuid.UUID]V, error)
+
+	mu    sync.Mutex
+	seen  []uuid.UUID
+	pages map[P]*loader[V]
+}
+
+func newPageLoaders[P comparable, V any](fetch func(context.Context, P, []uuid.UUID) (map[uuid.UUID]V, error)) *pageLoaders[P, V] {
+	return &pageLoaders[P, V]{fetch: fetch, pages: map[P]*loader[V]{}}
+}
+
+// see notes the key of a row that the operation has read.
+func (l *pageLoaders[P, V]) see(id uuid.UUID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if id == uuid.Nil || len(l.seen) == maxSeen {
+		return
+	}
+	l.seen = append(l.seen, id)
+	for _, page := range l.pages {
+		page.see(id)
+	}
+}
+
+// of returns the loader of a page.
+func (l *pageLoaders[P, V]) of(p P) *loader[V] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	page, ok := l.pages[p]
+	if !ok {
+		page = newLoader(func(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]V, error) { return l.fetch(ctx, p, ids) })
+		l.pages[p] = page
+		for _, id := range l.seen {
+			page.see(id)
+		}
+	}
+	return page
+}
+
 // observeRows is an interceptor that shows the rows of every query to the loaders
 // of the operation.
 func observeRows(next ent.Querier) ent.Querier {

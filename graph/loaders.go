@@ -11,6 +11,7 @@ import (
 	entcollection "github.com/magpie-search/magpie/ent/collection"
 	entconnector "github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/internal/collection"
+	"github.com/magpie-search/magpie/internal/collection/document"
 	"github.com/magpie-search/magpie/internal/connector"
 	"github.com/magpie-search/magpie/internal/connector/inbound"
 	"github.com/magpie-search/magpie/internal/index"
@@ -37,6 +38,8 @@ type loaders struct {
 	// By document; nil for a document that does not exist.
 	contents  *loader[*string]
 	summaries *loader[*string]
+	passages  *pageLoaders[index.PassageRange, []index.StoredPassage]
+	events    *pageLoaders[int, []document.Event]
 	// By conversation, message, and run.
 	messageCount *loader[int]
 	feedback     *loader[*ent.Feedback]
@@ -44,7 +47,7 @@ type loaders struct {
 	toolStates        *loader[store.State]
 	changedTools      *loader[int]
 	agentIntegrations *loader[[]*ent.ToolIntegration]
-	runEvents         *eventLoaders
+	runEvents         *pageLoaders[eventPage, []run.Event]
 }
 
 type loadersKey struct{}
@@ -68,7 +71,7 @@ func withLoaders(ctx context.Context, r *Resolver) context.Context {
 		feedback:       newLoader(r.Conversations.Ratings),
 		toolStates:     newLoader(r.Integrations.States), changedTools: newLoader(r.Integrations.ChangedTools),
 		agentIntegrations: newLoader(r.loadAgentIntegrations),
-		runEvents:         &eventLoaders{runs: r.Runs, pages: map[eventPage]*loader[[]run.Event]{}},
+		runEvents:         newPageLoaders(r.loadRunEvents), passages: newPageLoaders(r.loadPassages), events: newPageLoaders(r.loadDocumentEvents),
 	})
 }
 
@@ -82,7 +85,7 @@ func (l *loaders) see(rows ent.Value) {
 	case []*ent.Connector:
 		seeAll(rows, func(c *ent.Connector) uuid.UUID { return c.ID }, l.lastJob, l.documentCounts, l.webhook, l.pending, l.freshness, l.history)
 	case []*ent.Document:
-		seeAll(rows, func(d *ent.Document) uuid.UUID { return d.ID }, l.contents, l.summaries)
+		seeAll(rows, func(d *ent.Document) uuid.UUID { return d.ID }, l.contents, l.summaries, l.passages, l.events)
 		seeAll(rows, func(d *ent.Document) uuid.UUID { return d.CollectionID }, l.collectionName)
 		seeAll(rows, func(d *ent.Document) uuid.UUID { return d.ConnectorID }, l.connectorType)
 	case []*ent.Conversation:
@@ -138,6 +141,18 @@ func (r *Resolver) loadContents(ctx context.Context, ids []uuid.UUID) (map[uuid.
 
 func (r *Resolver) loadSummaries(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]*string, error) {
 	return r.loadTexts(ctx, ids, true)
+}
+
+func (r *Resolver) loadPassages(ctx context.Context, page index.PassageRange, ids []uuid.UUID) (map[uuid.UUID][]index.StoredPassage, error) {
+	scope, err := viewer.ScopeOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.Index.Passages(ctx, scope, ids, page)
+}
+
+func (r *Resolver) loadDocumentEvents(ctx context.Context, first int, ids []uuid.UUID) (map[uuid.UUID][]document.Event, error) {
+	return r.Documents.History(ctx, ids, first)
 }
 
 func (r *Resolver) loadTexts(ctx context.Context, ids []uuid.UUID, summary bool) (map[uuid.UUID]*string, error) {

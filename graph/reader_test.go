@@ -86,6 +86,7 @@ func (d *dossier) store(readers ...string) {
 	})
 	d.must(err)
 	d.document = made.Document
+	d.passage = d.h.passageOf(d.t, d.tenant, d.document)
 }
 
 // groups sets the groups of the source.
@@ -109,7 +110,7 @@ type sight struct {
 // sights returns an entry for each root field that may show a document.
 func (d *dossier) sights() map[string]sight {
 	id := func(v uuid.UUID) map[string]any { return map[string]any{"i": v} }
-	const shown = "{ id title path section url content summary metadata: allMetadata }"
+	const shown = "{ id title path section url content summary metadata: allMetadata restricted passages(first: 5) { edges { node { text } } } history(first: 5) { kind } }"
 	const listed = "{ edges { node " + shown + " } totalCount }"
 	const inside = "{ edges { node { id title path section tags metadata: allMetadata } } totalCount }"
 	const items = "{ edges { node { path sourceID documentID } } totalCount }"
@@ -117,6 +118,7 @@ func (d *dossier) sights() map[string]sight {
 		"Query.node":                 {query: "query($i: ID!) { node(id: $i) { id ... on Document " + shown + " } }", variables: id(d.document), code: "not_found"},
 		"Query.nodes":                {query: "query($i: [ID!]!) { nodes(ids: $i) { id ... on Document " + shown + " } }", variables: map[string]any{"i": []any{d.document, d.collection}}, code: "not_found"},
 		"Query.document":             {query: "query($i: ID!) { document(id: $i) " + shown + " }", variables: id(d.document), code: "not_found"},
+		"Query.passage":              {query: "query($i: ID!) { passage(id: $i, around: 2) { passage { text } before { text } document " + shown + " } }", variables: id(d.passage), code: "not_found"},
 		"Query.documents":            {query: "query($i: ID!) { documents(connectorId: $i, first: 20) " + listed + " }", variables: id(d.connector)},
 		"Query.collection":           {query: "query($i: ID!) { collection(id: $i) { documents(first: 20) " + inside + " } }", variables: id(d.collection)},
 		"Query.collections":          {query: "{ collections(first: 5) { edges { node { documents(first: 20) " + inside + " } } } }"},
@@ -144,9 +146,9 @@ func withoutDocuments() map[string]string {
 	const own, no, admin, job = "shows the caller's own conversations", "has no documents", "is for administrators, and holds no text", "shows counts"
 	out := map[string]string{
 		"Query.conversation": own, "Query.conversations": own, "Query.exportConversation": own, "Query.run": own, "Query.runs": own,
-		"Subscription.chatResume": own, "Subscription.agentRun": own, "Query.auditLog": admin, "Query.whyVisible": admin, "Query.queryAnalytics": "shows what was asked",
+		"Subscription.chatResume": own, "Subscription.agentRun": own, "Query.auditLog": admin, "Query.whyVisible": admin, "Query.documentReaders": admin, "Query.documentRestrictions": admin, "Query.queryAnalytics": "shows what was asked",
 		"Query.searchQuality": "shows what was asked",
-		"Query.syncJob":       job, "Query.syncJobs": job, "Subscription.syncProgress": job, "Subscription.connectorSync": job, "Query.sourceFiles": "are uploads, which are for everybody",
+		"Query.syncJob":       job, "Query.syncJobs": job, "Subscription.syncProgress": job, "Subscription.connectorSync": job, "Query.sourceFiles": "has a test of its own, since the dossier is no upload",
 		"Query.approval": own, "Query.approvals": own, "Subscription.approvalChanged": own,
 		"Query.agentMemory": own, "Query.agentMemories": own, "Query.searchAgentMemories": own,
 		"Subscription.documentStatus": "has a test of its own, since it does not end",
@@ -175,7 +177,7 @@ func fieldsOf(roots ...*ast.Definition) []string {
 
 // documentTypes returns the types that may contain a document.
 func documentTypes(schema *ast.Schema) map[string]bool {
-	types := map[string]bool{"Document": true, "SyncItem": true, "SearchResult": true, "Node": true}
+	types := map[string]bool{"Document": true, "SyncItem": true, "SearchResult": true, "Passage": true, "Node": true}
 	for grown := true; grown; {
 		grown = false
 		for name, def := range schema.Types {
@@ -222,7 +224,7 @@ func TestEveryWayToADocumentIsTried(t *testing.T) {
 		for _, f := range def.Fields {
 			edge := name + "." + f.Name
 			if to := f.Type.Name(); (to == "Document" || to == "DocumentConnection" || to == "SyncItem" || to == "SyncItemConnection") &&
-				!slices.Contains([]string{"Collection.documents", "Connector.documents", "Connector.items", "DocumentEdge.node", "SyncItemEdge.node"}, edge) {
+				!slices.Contains([]string{"Collection.documents", "Connector.documents", "Connector.items", "DocumentEdge.node", "SyncItemEdge.node", "PassageInContext.document"}, edge) {
 				t.Errorf("%s leads to documents; is it tried (graph/reader_test.go)?", edge)
 			}
 		}
@@ -475,6 +477,10 @@ func TestPathsOfAJobAreForAdministratorsAndOpenConnectors(t *testing.T) {
 	d.must(d.h.db.Ent.Connector.UpdateOneID(d.connector).SetConfig(map[string]any{}).Exec(system))
 	if !ask(d.stranger) {
 		t.Error("the path of an open connector is hidden")
+	}
+	d.restrict(map[string]any{"users": []string{"reader@example.com"}})
+	if ask(d.stranger) || !ask(d.viewer) {
+		t.Errorf("with a restricted document, an editor sees the path: %v; an owner: %v", ask(d.stranger), ask(d.viewer))
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
 
 	"github.com/google/uuid"
 
@@ -85,45 +84,9 @@ func (r *Resolver) runEvents(ctx context.Context, row *ent.AgentRun, after, limi
 // eventPage is a part of a run's events.
 type eventPage struct{ after, limit int }
 
-// eventLoaders are the loaders of events, one for each page that an operation
-// asks for.
-type eventLoaders struct {
-	runs *run.Runs
-
-	mu    sync.Mutex
-	seen  []uuid.UUID
-	pages map[eventPage]*loader[[]run.Event]
-}
-
-// see notes a run that the operation has read.
-func (l *eventLoaders) see(id uuid.UUID) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if id == uuid.Nil || len(l.seen) == maxSeen {
-		return
-	}
-	l.seen = append(l.seen, id)
-	for _, page := range l.pages {
-		page.see(id)
-	}
-}
-
-// of returns the loader of a page.
-func (l *eventLoaders) of(p eventPage) *loader[[]run.Event] {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	page, ok := l.pages[p]
-	if !ok {
-		page = newLoader(func(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID][]run.Event, error) {
-			v, _ := viewer.From(ctx)
-			return l.runs.EventsOf(ctx, v.Workspace, ids, int64(p.after), p.limit)
-		})
-		l.pages[p] = page
-		for _, id := range l.seen {
-			page.see(id)
-		}
-	}
-	return page
+func (r *Resolver) loadRunEvents(ctx context.Context, page eventPage, ids []uuid.UUID) (map[uuid.UUID][]run.Event, error) {
+	v, _ := viewer.From(ctx)
+	return r.Runs.EventsOf(ctx, v.Workspace, ids, int64(page.after), page.limit)
 }
 
 // agentEvent converts a stored event.
@@ -164,7 +127,7 @@ func agentEvent(e run.Event) model.AgentEvent {
 		d := dataOf[run.Complete](e)
 		sources := make([]*model.ChatSource, len(d.Sources))
 		for i, s := range d.Sources {
-			sources[i] = &model.ChatSource{ID: s.ID, Title: s.Title, URL: s.URL}
+			sources[i] = &model.ChatSource{ID: s.ID, Title: s.Title, URL: s.URL, Passages: citedPassages(s.Passages)}
 		}
 		return model.AgentRunComplete{Seq: seq, Sources: sources, Usage: &model.AgentUsage{
 			TotalTokens: d.Usage.TotalTokens, PromptTokens: d.Usage.PromptTokens, CompletionTokens: d.Usage.CompletionTokens,

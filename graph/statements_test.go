@@ -18,6 +18,7 @@ import (
 	"github.com/magpie-search/magpie/ent/agentrun"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/graph"
+	"github.com/magpie-search/magpie/internal/collection/document"
 	"github.com/magpie-search/magpie/internal/connector/sourcefile"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/store"
@@ -33,7 +34,9 @@ func lists(n *tenant) map[string]trial {
 	return map[string]trial{
 		"Query.collections":                  {"{ collections {" + page + "edges { node { name stats { documentCount lastSync } connectorIds } } } }", nil, ""},
 		"Query.connectors":                   {"{ connectors {" + page + "edges { node { name docSync { syncStrategy } pendingDeletion { documents } freshness { waiting lastDay { p95 } } history { total } collection { name stats { documentCount } } jobs(first: 1) { edges { node { status } } } } } } }", nil, ""},
-		"Query.documents":                    {"{ documents(first: 40) {" + page + "edges { node { title content summary collectionName source allMetadata } } } }", nil, ""},
+		"Query.documents":                    {"{ documents(first: 80) {" + page + "edges { node { title content summary collectionName source allMetadata } } } }", nil, ""},
+		"Query.documentRestrictions":         {"{ documentRestrictions(first: 40) {" + page + "edges { node { documentId readers { kind id } restrictedBy } } } }", nil, ""},
+		"passages and history":               {"{ documents(first: 120) { edges { node { title restricted passages(first: 2) { totalCount edges { node { text } } } history(first: 2) { kind jobId } } } } }", nil, ""},
 		"Query.inboundIntegrations":          {"{ inboundIntegrations {" + page + "edges { node { name url status } } } }", nil, ""},
 		"Query.automations":                  {"{ automations {" + page + "edges { node { name kind trigger nextRunAt } } } }", nil, ""},
 		"Query.automationRuns":               {"{ automationRuns {" + page + "edges { node { title status output deliveries { kind status } } } } }", nil, ""},
@@ -111,6 +114,13 @@ func (h *fixture) rowsOf(t *testing.T, n *tenant, number int) {
 		if err := h.resolver.Index.SetSummary(t.Context(), scope, document, "Kept."); err != nil {
 			t.Fatal(err)
 		}
+	}
+	restricted := h.put(t, n, name+" restricted.md", name+" restricted", "The text of "+name+".")
+	if err := h.resolver.Documents.Restrict(owner, restricted, document.Named{Users: []string{n.viewer.Email}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.resolver.Index.SetSummary(viewer.With(t.Context(), viewer.System(n.viewer.Workspace)), must[viewer.Scope](t)(viewer.System(n.viewer.Workspace).Scope()), restricted, "Kept."); err != nil {
+		t.Fatal(err)
 	}
 	must[*ent.SyncJob](t)(h.resolver.Jobs.Start(system, connector.ID, syncjob.StartOptions{}))
 	job := must[*ent.SyncJob](t)(h.db.Ent.SyncJob.Create().SetConnectorID(n.connector).SetStatus("COMPLETED").Save(system))

@@ -47,6 +47,7 @@ func ownTrials(ada *tenant) map[string]trial {
 		"Query.connectorKinds": {"{ connectorKinds { name } }", nil, ""},
 		"Query.sourceFiles":    {"query($i: ID!) { sourceFiles(connectorId: $i) " + page + " }", id("i", ada.connector), "not_found"},
 		"Query.documents":      {"query($i: ID!) { documents(connectorId: $i) " + page + " }", id("i", ada.connector), ""},
+		"Query.passage":        {"query($i: ID!) { passage(id: $i) { passage { text } document { title } } }", id("i", ada.passage), "not_found"},
 		"Query.document":       {"query($i: ID!) { document(id: $i) { title content summary } }", id("i", ada.document), "not_found"},
 		"Query.syncJob":        {"query($i: ID!) { syncJob(id: $i) { status } }", id("i", ada.job), "not_found"},
 		"Query.syncJobs":       {"query($i: ID!) { syncJobs(connectorId: $i) " + page + " }", id("i", ada.connector), "not_found"},
@@ -72,6 +73,10 @@ func ownTrials(ada *tenant) map[string]trial {
 		"Query.searchQuality":           {"query($i: ID!) { searchQuality(collection: $i) { questionCount questions { query } } }", id("i", ada.collection), "not_found"},
 		"Mutation.measureSearchQuality": {"mutation($i: ID!) { measureSearchQuality(input: {collection: $i}) { questionCount questions { query } } }", id("i", ada.collection), "not_found"},
 		"Query.whyVisible":              {"query($i: ID!) { whyVisible(documentId: $i, user: \"ada@example.com\") { visible rule } }", id("i", ada.document), "not_found"},
+		"Query.documentReaders":         {"query($i: ID!) { documentReaders(documentId: $i) { mode readers { id } } }", id("i", ada.document), "not_found"},
+		"Query.documentRestrictions":    {"query($i: ID!) { documentRestrictions(connectorId: $i) { totalCount edges { node { documentId readers { id } } } } }", id("i", ada.connector), ""},
+		"Mutation.restrictDocument":     {"mutation($i: ID!) { restrictDocument(id: $i, input: {users: [\"eve@example.com\"]}) { mode restriction { readers { id } } } }", id("i", ada.document), "not_found"},
+		"Mutation.unrestrictDocument":   {"mutation($i: ID!) { unrestrictDocument(id: $i) { mode } }", id("i", ada.document), "not_found"},
 		"Query.auditLog": {"query($i: ID!) { auditLog(filter: {targetId: $i}) { edges { node { id action targetName actorName } } totalCount } }",
 			id("i", ada.collection), ""},
 

@@ -326,7 +326,7 @@ func runEvents() []any {
 		object{"__typename": "AgentToolCall", "seq": 3, "tool": "search_documents", "params": object{"query": "queues", "Limit": 3, "filters": object{"Tags": []any{"A"}}}, "callId": "call_1"},
 		object{"__typename": "AgentToolResult", "seq": 4, "tool": "search_documents", "success": true, "callId": "call_1", "message": "2 passages found"},
 		object{"__typename": "AgentContent", "seq": 5, "content": "Durable\n\nevent: run_complete\ndata: {}\n\n [1]."},
-		object{"__typename": "AgentRunComplete", "seq": 6, "usage": object{"totalTokens": 128, "promptTokens": 120, "completionTokens": 8}, "sources": []any{object{"id": documentID, "title": "Queues", "url": nil}}},
+		object{"__typename": "AgentRunComplete", "seq": 6, "usage": object{"totalTokens": 128, "promptTokens": 120, "completionTokens": 8}, "sources": []any{object{"id": documentID, "title": "Queues", "url": nil, "passages": []any{object{"id": messageID, "headingPath": []any{"Queues"}, "excerpt": "Queues are durable."}}}}},
 	}
 }
 
@@ -352,8 +352,17 @@ func rows() map[string]any {
 		"id": documentID, "title": "Queues", "status": "INDEXED", "path": "guides/queues.md", "url": nil, "collectionName": "Handbook",
 		"collectionID": collectionID, "source": "file_upload", "section": "Guides", "version": "2.0", "tags": []any{"queue"}, "docType": nil,
 		"language": "en", "author": nil, "pages": nil, "bytes": 1234, "passageCount": 7, "failure": nil, "createdAt": early, "updatedAt": late,
-		"sourceCreatedAt": nil, "sourceUpdatedAt": early, "indexedAt": late, "content": "# Queues\n\n<b>Durable</b> & ordered.", "summary": "Queues are durable.",
+		"sourceCreatedAt": nil, "sourceUpdatedAt": early, "indexedAt": late, "restricted": true, "content": "# Queues\n\n<b>Durable</b> & ordered.", "summary": "Queues are durable.",
 		"allMetadata": object{"author": nil, "url": nil, "pages": nil, "status": "DRAFT"},
+	}
+	passage := object{"id": messageID, "documentId": documentID, "position": 2, "headingPath": []any{"Queues", "Retries"}, "text": "Retries are <b>bounded</b>.", "anchor": "retries", "page": nil}
+	document["passages"] = page("end+of/passages", passage)
+	document["history"] = []any{object{"at": late, "kind": "INDEXED", "jobId": jobID, "actor": nil, "reason": nil}, object{"at": early, "kind": "RESTRICTED", "jobId": nil, "actor": "ada@example.com", "reason": nil}}
+	reader := object{"kind": "GROUP", "id": "7", "name": "Staff", "members": 12}
+	restriction := object{"documentId": documentID, "connectorId": connectorID, "collectionId": collectionID, "readers": []any{reader}, "restrictedAt": late, "restrictedBy": "ada@example.com"}
+	readers := object{
+		"documentId": documentID, "mode": "strict", "everyone": false, "readers": []any{reader, object{"kind": "USER", "id": "ada@example.com", "name": "ada@example.com", "members": nil}},
+		"readerCount": 2, "restriction": restriction, "readersReadAt": late, "groupsReadAt": nil,
 	}
 	job := object{
 		"id": jobID, "status": "RUNNING", "mode": "INCREMENTAL", "progress": object{"collected": 5, "parsed": 4, "indexed": 3},
@@ -414,6 +423,8 @@ func rows() map[string]any {
 		"events": []any{object{"seq": 1, "type": "run_start", "data": object{"runId": jobID}, "createdAt": early}},
 	}
 	all := map[string]any{
+		"passage":         object{"passage": passage, "document": document, "before": []any{}, "after": []any{passage}},
+		"documentReaders": readers, "restrictDocument": readers, "unrestrictDocument": readers, "documentRestrictions": page("end+of/restrictions", restriction),
 		"runs": page("end+of/runs", run), "run": run,
 		"auditLog": page("", entry),
 		"whyVisible": object{

@@ -26,7 +26,8 @@ func fileListFields() []field {
 func documentListFields() []field {
 	return append(sorting("created_at", "updated_at", "title", "path", "status", "bytes"),
 		field{name: "status", variable: "status", enum: true, list: true, allowed: []string{"pending", "processing", "indexed", "failed", "deleted"}},
-		matching("Only documents whose title or path contains this."))
+		matching("Only documents whose title or path contains this."),
+		field{name: "restricted", variable: "restricted", kind: boolean, description: "Only documents that are restricted by hand, or only others."})
 }
 
 func itemFields() []field {

@@ -156,6 +156,7 @@ func newTable() []*route {
 			from: body, fields: []field{{name: "paths", variable: "paths", kind: textList, required: true, nonEmpty: true}}},
 	}
 	table = append(table, permissionRoutes()...)
+	table = append(table, restrictionRoutes()...)
 	table = append(table, peopleRoutes()...)
 	table = append(table, agentRoutes()...)
 	table = append(table, runRoutes()...)
@@ -279,6 +280,8 @@ func noun(before string) string {
 		return "Connector"
 	case "documents":
 		return "Document"
+	case "passages":
+		return "Passage"
 	case "sync":
 		return "Sync job"
 	case "plan":

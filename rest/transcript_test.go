@@ -207,6 +207,27 @@ func examples() map[string][]example {
 			{target: "/api/v1/documents/" + missingID + "/why?user=ada@example.com"},
 			{target: "/api/v1/documents/x/why?user=ada@example.com"},
 		},
+		"GET /api/v1/documents/{id}/passages": {
+			{target: "/api/v1/documents/" + documentID + "/passages?limit=1"}, {target: "/api/v1/documents/" + missingID + "/passages"}, {target: "/api/v1/documents/x/passages"},
+		},
+		"GET /api/v1/passages/{id}": {
+			{target: "/api/v1/passages/" + messageID + "?around=2"}, {target: "/api/v1/passages/" + messageID + "?around=11"}, {target: "/api/v1/passages/x"},
+		},
+		"GET /api/v1/documents/{id}/history": {
+			{target: "/api/v1/documents/" + documentID + "/history?first=5"}, {target: "/api/v1/documents/" + documentID + "/history?first=0"}, {target: "/api/v1/documents/x/history"},
+		},
+		"GET /api/v1/documents/{id}/readers": {
+			{target: "/api/v1/documents/" + documentID + "/readers"}, {target: "/api/v1/documents/" + documentID + "/readers?first=500"},
+		},
+		"PUT /api/v1/documents/{id}/restriction": {
+			{target: "/api/v1/documents/" + documentID + "/restriction", body: `{"users":["ada@example.com"],"domains":["example.com"],"groups":["7"]}`},
+			{target: "/api/v1/documents/" + documentID + "/restriction", body: `{"users":"ada@example.com"}`},
+			{target: "/api/v1/documents/x/restriction", body: `{"users":["ada@example.com"]}`},
+		},
+		"DELETE /api/v1/documents/{id}/restriction": {{target: "/api/v1/documents/" + documentID + "/restriction"}, {target: "/api/v1/documents/" + missingID + "/restriction"}},
+		"GET /api/v1/document-restrictions": {
+			{target: "/api/v1/document-restrictions?connector=" + connectorID + "&limit=1"}, {target: "/api/v1/document-restrictions?connector=x"}, {target: "/api/v1/document-restrictions", bare: true},
+		},
 		"POST /api/v1/connectors/{id}/refresh-permissions": {
 			{target: connector + "/refresh-permissions"}, {target: "/api/v1/connectors/" + missingID + "/refresh-permissions"}, {target: "/api/v1/connectors/x/refresh-permissions"},
 		},

@@ -112,6 +112,8 @@ type Source struct {
 	ID    uuid.UUID `json:"id"`
 	Title string    `json:"title"`
 	URL   *string   `json:"url"`
+	// Passages are those that the agent read of it, at most 10.
+	Passages []chat.CitedPassage `json:"passages"`
 }
 
 // Complete is the data of run_complete.
@@ -129,7 +131,7 @@ type Failure struct {
 func sourcesOf(cited []chat.Source) []Source {
 	out := make([]Source, len(cited))
 	for i, s := range cited {
-		out[i] = Source{ID: s.ID, Title: s.Title}
+		out[i] = Source{ID: s.ID, Title: s.Title, Passages: append([]chat.CitedPassage{}, s.Passages...)}
 		if s.URL != "" {
 			out[i].URL = &s.URL
 		}

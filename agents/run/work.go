@@ -286,12 +286,8 @@ func (w *work) writeEnd(ctx context.Context, client *ent.Client, status agentrun
 	if strings.TrimSpace(w.outcome.Answer) == "" {
 		return nil
 	}
-	list := make([]map[string]any, len(cited))
-	for i, s := range cited {
-		list[i] = map[string]any{"id": s.ID.String(), "title": s.Title, "url": s.URL}
-	}
 	err = client.Message.Create().SetConversationID(w.row.ConversationID).SetSubjectID(w.viewer.Subject).SetRole(message.RoleAssistant).
-		SetContent(w.outcome.Answer).SetSources(list).SetRunID(w.row.ID).
+		SetContent(w.outcome.Answer).SetSources(chat.StoredSources(cited)).SetRunID(w.row.ID).
 		SetPromptTokens(usage.PromptTokens).SetCompletionTokens(usage.CompletionTokens).SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("store the answer: %w", err)

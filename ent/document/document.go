@@ -75,6 +75,8 @@ const (
 	FieldIndexedAt = "indexed_at"
 	// FieldDeletedAt holds the string denoting the deleted_at field in the database.
 	FieldDeletedAt = "deleted_at"
+	// FieldRestricted holds the string denoting the restricted field in the database.
+	FieldRestricted = "restricted"
 	// EdgeCollection holds the string denoting the collection edge name in mutations.
 	EdgeCollection = "collection"
 	// EdgeConnector holds the string denoting the connector edge name in mutations.
@@ -128,6 +130,7 @@ var Columns = []string{
 	FieldProcessedAt,
 	FieldIndexedAt,
 	FieldDeletedAt,
+	FieldRestricted,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -182,6 +185,8 @@ var (
 	PassageCountValidator func(int) error
 	// FailureValidator is a validator for the "failure" field. It is called by the builders before save.
 	FailureValidator func(string) error
+	// DefaultRestricted holds the default value on creation for the "restricted" field.
+	DefaultRestricted bool
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() uuid.UUID
 )
@@ -346,6 +351,11 @@ func ByIndexedAt(opts ...sql.OrderTermOption) OrderOption {
 // ByDeletedAt orders the results by the deleted_at field.
 func ByDeletedAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldDeletedAt, opts...).ToFunc()
+}
+
+// ByRestricted orders the results by the restricted field.
+func ByRestricted(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldRestricted, opts...).ToFunc()
 }
 
 // ByCollectionField orders the results by collection field.

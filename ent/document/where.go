@@ -181,6 +181,11 @@ func DeletedAt(v time.Time) predicate.Document {
 	return predicate.Document(sql.FieldEQ(FieldDeletedAt, v))
 }
 
+// Restricted applies equality check predicate on the "restricted" field. It's identical to RestrictedEQ.
+func Restricted(v bool) predicate.Document {
+	return predicate.Document(sql.FieldEQ(FieldRestricted, v))
+}
+
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.
 func CreatedAtEQ(v time.Time) predicate.Document {
 	return predicate.Document(sql.FieldEQ(FieldCreatedAt, v))
@@ -1594,6 +1599,16 @@ func DeletedAtIsNil() predicate.Document {
 // DeletedAtNotNil applies the NotNil predicate on the "deleted_at" field.
 func DeletedAtNotNil() predicate.Document {
 	return predicate.Document(sql.FieldNotNull(FieldDeletedAt))
+}
+
+// RestrictedEQ applies the EQ predicate on the "restricted" field.
+func RestrictedEQ(v bool) predicate.Document {
+	return predicate.Document(sql.FieldEQ(FieldRestricted, v))
+}
+
+// RestrictedNEQ applies the NEQ predicate on the "restricted" field.
+func RestrictedNEQ(v bool) predicate.Document {
+	return predicate.Document(sql.FieldNEQ(FieldRestricted, v))
 }
 
 // HasCollection applies the HasEdge predicate on the "collection" edge.

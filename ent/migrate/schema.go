@@ -615,6 +615,7 @@ var (
 		{Name: "processed_at", Type: field.TypeTime, Nullable: true},
 		{Name: "indexed_at", Type: field.TypeTime, Nullable: true},
 		{Name: "deleted_at", Type: field.TypeTime, Nullable: true},
+		{Name: "restricted", Type: field.TypeBool, Default: false},
 		{Name: "collection_id", Type: field.TypeUUID},
 		{Name: "connector_id", Type: field.TypeUUID},
 	}
@@ -626,13 +627,13 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "documents_collections_documents",
-				Columns:    []*schema.Column{DocumentsColumns[27]},
+				Columns:    []*schema.Column{DocumentsColumns[28]},
 				RefColumns: []*schema.Column{CollectionsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
 			{
 				Symbol:     "documents_connectors_documents",
-				Columns:    []*schema.Column{DocumentsColumns[28]},
+				Columns:    []*schema.Column{DocumentsColumns[29]},
 				RefColumns: []*schema.Column{ConnectorsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -641,7 +642,7 @@ var (
 			{
 				Name:    "document_connector_id_source_id",
 				Unique:  true,
-				Columns: []*schema.Column{DocumentsColumns[28], DocumentsColumns[4]},
+				Columns: []*schema.Column{DocumentsColumns[29], DocumentsColumns[4]},
 			},
 			{
 				Name:    "document_workspace_id_created_at",
@@ -651,12 +652,12 @@ var (
 			{
 				Name:    "document_collection_id_status",
 				Unique:  false,
-				Columns: []*schema.Column{DocumentsColumns[27], DocumentsColumns[8]},
+				Columns: []*schema.Column{DocumentsColumns[28], DocumentsColumns[8]},
 			},
 			{
 				Name:    "document_connector_id_status",
 				Unique:  false,
-				Columns: []*schema.Column{DocumentsColumns[28], DocumentsColumns[8]},
+				Columns: []*schema.Column{DocumentsColumns[29], DocumentsColumns[8]},
 				Annotation: &entsql.IndexAnnotation{
 					IncludeColumns: []string{
 						DocumentsColumns[3].Name,
@@ -666,7 +667,7 @@ var (
 			{
 				Name:    "document_connector_id_path",
 				Unique:  false,
-				Columns: []*schema.Column{DocumentsColumns[28], DocumentsColumns[5]},
+				Columns: []*schema.Column{DocumentsColumns[29], DocumentsColumns[5]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "deleted_at is null",
 				},

@@ -24,6 +24,8 @@ const (
 	// enforces the permissions of its source, only administrators see items without
 	// a document.
 	Items
+	// Files have the document whose source_id is their path, if there is one.
+	Files
 )
 
 // Conditions on an alias of documents or items. The documents of a closed connector
@@ -49,15 +51,24 @@ func (g Guard) apply(ctx context.Context, v viewer.Viewer, target any) error {
 	// One text, because a condition takes no arrays. No principal has the separator.
 	principals := strings.Join(readers.Principals(), "\x1f")
 	readable := func(b *sql.Builder, alias string) {
-		b.WriteString("(" + alias + ".readers is null or " + alias + ".readers && string_to_array(").Arg(principals)
-		b.WriteString(", e'\\x1f')) and " + alias + openConnectors)
+		for _, list := range []string{".readers", ".restricted_to"} {
+			b.WriteString("(" + alias + list + " is null or " + alias + list + " && string_to_array(").Arg(principals)
+			b.WriteString(", e'\\x1f')) and ")
+		}
+		b.WriteString(alias + openConnectors)
 	}
 	return restrict(target, func(s *sql.Selector) {
 		// The alias of a query; the name of the table in a mutation.
 		self := strings.TrimSuffix(s.C("id"), `."id"`)
 		s.Where(sql.P(func(b *sql.Builder) {
-			if g == Documents {
+			switch g {
+			case Documents:
 				readable(b, self)
+				return
+			case Files:
+				b.WriteString("not exists (select from documents guarded where guarded.connector_id = " + self + ".connector_id and guarded.source_id = " + self + ".path and not (")
+				readable(b, "guarded")
+				b.WriteString("))")
 				return
 			}
 			b.WriteString("not exists (select from documents guarded where guarded.id = " + self + ".document_id and not (")

@@ -1194,6 +1194,10 @@ func init() {
 	documentDescFailure := documentFields[21].Descriptor()
 	// document.FailureValidator is a validator for the "failure" field. It is called by the builders before save.
 	document.FailureValidator = documentDescFailure.Validators[0].(func(string) error)
+	// documentDescRestricted is the schema descriptor for restricted field.
+	documentDescRestricted := documentFields[25].Descriptor()
+	// document.DefaultRestricted holds the default value on creation for the restricted field.
+	document.DefaultRestricted = documentDescRestricted.Default.(bool)
 	// documentDescID is the schema descriptor for id field.
 	documentDescID := documentMixinFields0[0].Descriptor()
 	// document.DefaultID holds the default value on creation for the id field.

@@ -53,6 +53,7 @@ func (Document) Fields() []ent.Field {
 		field.Time("processed_at").Optional().Nillable().Annotations(hidden()).Comment("when it was last processed, for the idempotency window"),
 		field.Time("indexed_at").Optional().Nillable(),
 		field.Time("deleted_at").Optional().Nillable(),
+		field.Bool("restricted").Default(false).Comment("an administrator restricted it to named people, domains and groups"),
 	}
 }
 

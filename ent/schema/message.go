@@ -29,7 +29,7 @@ func (Message) Fields() []ent.Field {
 		field.Enum("role").NamedValues("User", "USER", "Assistant", "ASSISTANT").Immutable(),
 		field.Text("content").Immutable(),
 		field.JSON("sources", []map[string]any{}).Optional().Immutable().Annotations(entgql.Type("[Map!]")).
-			Comment("id, title and url of each source that was cited"),
+			Comment("id, title, url and passages of each source that was cited: id, headingPath and excerpt of each"),
 		field.UUID("run_id", uuid.UUID{}).Optional().Nillable().Immutable().Annotations(entgql.Type("ID")).
 			Comment("the run of an agent that wrote it"),
 		field.Int("prompt_tokens").Default(0).Immutable(),

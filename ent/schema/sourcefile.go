@@ -47,7 +47,7 @@ func (SourceFile) Indexes() []ent.Index {
 
 // Policy of SourceFile.
 func (SourceFile) Policy() ent.Policy {
-	return rule.Tenant{Role: viewer.RoleEditor, OfConnector: true}
+	return rule.Tenant{Role: viewer.RoleEditor, OfConnector: true, Guard: rule.Files}
 }
 
 // Annotations of SourceFile.

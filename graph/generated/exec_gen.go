@@ -548,9 +548,10 @@ type ComplexityRoot struct {
 	}
 
 	ChatSource struct {
-		ID    func(childComplexity int) int
-		Title func(childComplexity int) int
-		URL   func(childComplexity int) int
+		ID       func(childComplexity int) int
+		Passages func(childComplexity int) int
+		Title    func(childComplexity int) int
+		URL      func(childComplexity int) int
 	}
 
 	ChatSources struct {
@@ -568,6 +569,12 @@ type ComplexityRoot struct {
 		CompletionTokens func(childComplexity int) int
 		PromptTokens     func(childComplexity int) int
 		TotalTokens      func(childComplexity int) int
+	}
+
+	CitedPassage struct {
+		Excerpt     func(childComplexity int) int
+		HeadingPath func(childComplexity int) int
+		ID          func(childComplexity int) int
 	}
 
 	Collection struct {
@@ -850,13 +857,16 @@ type ComplexityRoot struct {
 		DeletedAt       func(childComplexity int) int
 		DocType         func(childComplexity int) int
 		Failure         func(childComplexity int) int
+		History         func(childComplexity int, first *int) int
 		ID              func(childComplexity int) int
 		IndexedAt       func(childComplexity int) int
 		Language        func(childComplexity int) int
 		Metadata        func(childComplexity int) int
 		Pages           func(childComplexity int) int
 		PassageCount    func(childComplexity int) int
+		Passages        func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int) int
 		Path            func(childComplexity int) int
+		Restricted      func(childComplexity int) int
 		Section         func(childComplexity int) int
 		Source          func(childComplexity int) int
 		SourceCreatedAt func(childComplexity int) int
@@ -885,6 +895,52 @@ type ComplexityRoot struct {
 	}
 
 	DocumentEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	DocumentEvent struct {
+		Actor  func(childComplexity int) int
+		At     func(childComplexity int) int
+		JobID  func(childComplexity int) int
+		Kind   func(childComplexity int) int
+		Reason func(childComplexity int) int
+	}
+
+	DocumentReader struct {
+		ID      func(childComplexity int) int
+		Kind    func(childComplexity int) int
+		Members func(childComplexity int) int
+		Name    func(childComplexity int) int
+	}
+
+	DocumentReaders struct {
+		DocumentID    func(childComplexity int) int
+		Everyone      func(childComplexity int) int
+		GroupsReadAt  func(childComplexity int) int
+		Mode          func(childComplexity int) int
+		ReaderCount   func(childComplexity int) int
+		Readers       func(childComplexity int) int
+		ReadersReadAt func(childComplexity int) int
+		Restriction   func(childComplexity int) int
+	}
+
+	DocumentRestriction struct {
+		CollectionID func(childComplexity int) int
+		ConnectorID  func(childComplexity int) int
+		DocumentID   func(childComplexity int) int
+		Readers      func(childComplexity int) int
+		RestrictedAt func(childComplexity int) int
+		RestrictedBy func(childComplexity int) int
+	}
+
+	DocumentRestrictionConnection struct {
+		Edges      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	DocumentRestrictionEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
 	}
@@ -1288,6 +1344,7 @@ type ComplexityRoot struct {
 		ResetPassword             func(childComplexity int, input model.ResetPasswordInput) int
 		RestoreDeletions          func(childComplexity int, connectorID uuid.UUID, jobID uuid.UUID) int
 		RestoreDocument           func(childComplexity int, id uuid.UUID, connectorID uuid.UUID) int
+		RestrictDocument          func(childComplexity int, id uuid.UUID, input model.RestrictDocumentInput) int
 		ResumeConnector           func(childComplexity int, id uuid.UUID) int
 		RetryItems                func(childComplexity int, connectorID uuid.UUID, ids []uuid.UUID) int
 		RevokeAPIKey              func(childComplexity int, id uuid.UUID) int
@@ -1312,6 +1369,7 @@ type ComplexityRoot struct {
 		TestConnector             func(childComplexity int, id uuid.UUID, config map[string]any, credentials map[string]any) int
 		TestInboundIntegration    func(childComplexity int, id uuid.UUID) int
 		TestToolIntegration       func(childComplexity int, id uuid.UUID) int
+		UnrestrictDocument        func(childComplexity int, id uuid.UUID) int
 		UpdateAPIKey              func(childComplexity int, id uuid.UUID, input model.UpdateAPIKeyInput) int
 		UpdateAgent               func(childComplexity int, id uuid.UUID, input model.UpdateAgentInput) int
 		UpdateAgentMemory         func(childComplexity int, id uuid.UUID, agentID *uuid.UUID, input model.UpdateAgentMemoryInput) int
@@ -1412,6 +1470,34 @@ type ComplexityRoot struct {
 		StartCursor     func(childComplexity int) int
 	}
 
+	Passage struct {
+		Anchor      func(childComplexity int) int
+		DocumentID  func(childComplexity int) int
+		HeadingPath func(childComplexity int) int
+		ID          func(childComplexity int) int
+		Page        func(childComplexity int) int
+		Position    func(childComplexity int) int
+		Text        func(childComplexity int) int
+	}
+
+	PassageConnection struct {
+		Edges      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	PassageEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	PassageInContext struct {
+		After    func(childComplexity int) int
+		Before   func(childComplexity int) int
+		Document func(childComplexity int) int
+		Passage  func(childComplexity int) int
+	}
+
 	PendingDeletion struct {
 		Documents func(childComplexity int) int
 		Existing  func(childComplexity int) int
@@ -1485,7 +1571,9 @@ type ComplexityRoot struct {
 		DatabaseTables       func(childComplexity int, databaseID uuid.UUID, matching *string, after *entgql.Cursor[uuid.UUID], first *int) int
 		Databases            func(childComplexity int, collectionID *uuid.UUID) int
 		Document             func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
-		Documents            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) int
+		DocumentReaders      func(childComplexity int, documentID uuid.UUID, first *int) int
+		DocumentRestrictions func(childComplexity int, connectorID *uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int) int
+		Documents            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string, restricted *bool) int
 		ExportConversation   func(childComplexity int, id uuid.UUID, format model.ExportFormat) int
 		InboundEvents        func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InboundEventOrder, integrationID *uuid.UUID, status []inboundevent.Status) int
 		InboundIntegration   func(childComplexity int, id uuid.UUID) int
@@ -1503,6 +1591,7 @@ type ComplexityRoot struct {
 		Nodes                func(childComplexity int, ids []uuid.UUID) int
 		OauthGrants          func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.OAuthGrantOrder, provider *string) int
 		OauthProviders       func(childComplexity int) int
+		Passage              func(childComplexity int, id uuid.UUID, around int) int
 		QuarantinedDocuments func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, matching *string) int
 		QueryAnalytics       func(childComplexity int, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) int
 		QueryDatabase        func(childComplexity int, sql string, database *string, collection *uuid.UUID, limit *int) int
@@ -2209,6 +2298,8 @@ type DocumentResolver interface {
 	CollectionName(ctx context.Context, obj *ent.Document) (string, error)
 	Source(ctx context.Context, obj *ent.Document) (string, error)
 	AllMetadata(ctx context.Context, obj *ent.Document) (map[string]any, error)
+	Passages(ctx context.Context, obj *ent.Document, after *entgql.Cursor[uuid.UUID], first *int) (*model.PassageConnection, error)
+	History(ctx context.Context, obj *ent.Document, first *int) ([]*model.DocumentEvent, error)
 }
 type InboundIntegrationResolver interface {
 	URL(ctx context.Context, obj *ent.InboundIntegration) (string, error)
@@ -2303,6 +2394,8 @@ type MutationResolver interface {
 	FinishOAuth(ctx context.Context, input model.FinishOAuthInput) (*model.OAuthOutcome, error)
 	RevokeOAuthGrant(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
 	MeasureSearchQuality(ctx context.Context, input model.MeasureSearchQualityInput) (*model.SearchQualityRun, error)
+	RestrictDocument(ctx context.Context, id uuid.UUID, input model.RestrictDocumentInput) (*model.DocumentReaders, error)
+	UnrestrictDocument(ctx context.Context, id uuid.UUID) (*model.DocumentReaders, error)
 	CancelRun(ctx context.Context, id uuid.UUID) (*ent.AgentRun, error)
 	StartOIDCSignIn(ctx context.Context, redirectURL *string) (*model.OIDCStart, error)
 	AnswerOIDCSignIn(ctx context.Context, input model.OIDCAnswerInput) (*model.OIDCAnswer, error)
@@ -2367,8 +2460,9 @@ type QueryResolver interface {
 	DatabaseTable(ctx context.Context, databaseID uuid.UUID, table string) (*model.DatabaseTable, error)
 	DatabaseSchema(ctx context.Context, query *string, table *string, database *string, collection *uuid.UUID, limit *int) ([]*model.DatabaseTable, error)
 	QueryDatabase(ctx context.Context, sql string, database *string, collection *uuid.UUID, limit *int) (*model.DatabaseRows, error)
-	Documents(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string) (*ent.DocumentConnection, error)
+	Documents(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string, restricted *bool) (*ent.DocumentConnection, error)
 	Document(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.Document, error)
+	Passage(ctx context.Context, id uuid.UUID, around int) (*model.PassageInContext, error)
 	SyncPlan(ctx context.Context, jobID uuid.UUID, connectorID *uuid.UUID) (*model.SyncPlan, error)
 	QuarantinedDocuments(ctx context.Context, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, matching *string) (*ent.DocumentConnection, error)
 	InboundIntegrations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InboundIntegrationOrder, kind *inboundintegration.Kind, provider *string) (*ent.InboundIntegrationConnection, error)
@@ -2386,6 +2480,8 @@ type QueryResolver interface {
 	SourceGroups(ctx context.Context, connectorID uuid.UUID, matching *string, after *entgql.Cursor[uuid.UUID], first *int) (*model.SourceGroupConnection, error)
 	SourceGroup(ctx context.Context, connectorID uuid.UUID, groupID string) (*principal.SourceGroupDetail, error)
 	SearchQuality(ctx context.Context, collection uuid.UUID, first *int) ([]*model.SearchQualityRun, error)
+	DocumentReaders(ctx context.Context, documentID uuid.UUID, first *int) (*model.DocumentReaders, error)
+	DocumentRestrictions(ctx context.Context, connectorID *uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int) (*model.DocumentRestrictionConnection, error)
 	Runs(ctx context.Context, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentRunOrder) (*ent.AgentRunConnection, error)
 	Run(ctx context.Context, id uuid.UUID, agentID *uuid.UUID) (*ent.AgentRun, error)
 	Search(ctx context.Context, input model.SearchInput) (*model.SearchResults, error)
@@ -4335,6 +4431,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ChatSource.ID(childComplexity), true
+	case "ChatSource.passages":
+		if e.ComplexityRoot.ChatSource.Passages == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChatSource.Passages(childComplexity), true
 	case "ChatSource.title":
 		if e.ComplexityRoot.ChatSource.Title == nil {
 			break
@@ -4398,6 +4500,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ChatUsage.TotalTokens(childComplexity), true
+
+	case "CitedPassage.excerpt":
+		if e.ComplexityRoot.CitedPassage.Excerpt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CitedPassage.Excerpt(childComplexity), true
+	case "CitedPassage.headingPath":
+		if e.ComplexityRoot.CitedPassage.HeadingPath == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CitedPassage.HeadingPath(childComplexity), true
+	case "CitedPassage.id":
+		if e.ComplexityRoot.CitedPassage.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CitedPassage.ID(childComplexity), true
 
 	case "Collection.connectorIds":
 		if e.ComplexityRoot.Collection.ConnectorIds == nil {
@@ -5598,6 +5719,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Document.Failure(childComplexity), true
+	case "Document.history":
+		if e.ComplexityRoot.Document.History == nil {
+			break
+		}
+
+		args, err := ec.field_Document_history_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Document.History(childComplexity, args["first"].(*int)), true
 	case "Document.id":
 		if e.ComplexityRoot.Document.ID == nil {
 			break
@@ -5634,12 +5766,29 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Document.PassageCount(childComplexity), true
+	case "Document.passages":
+		if e.ComplexityRoot.Document.Passages == nil {
+			break
+		}
+
+		args, err := ec.field_Document_passages_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Document.Passages(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int)), true
 	case "Document.path":
 		if e.ComplexityRoot.Document.Path == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Document.Path(childComplexity), true
+	case "Document.restricted":
+		if e.ComplexityRoot.Document.Restricted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Document.Restricted(childComplexity), true
 	case "Document.section":
 		if e.ComplexityRoot.Document.Section == nil {
 			break
@@ -5769,6 +5918,180 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DocumentEdge.Node(childComplexity), true
+
+	case "DocumentEvent.actor":
+		if e.ComplexityRoot.DocumentEvent.Actor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentEvent.Actor(childComplexity), true
+	case "DocumentEvent.at":
+		if e.ComplexityRoot.DocumentEvent.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentEvent.At(childComplexity), true
+	case "DocumentEvent.jobId":
+		if e.ComplexityRoot.DocumentEvent.JobID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentEvent.JobID(childComplexity), true
+	case "DocumentEvent.kind":
+		if e.ComplexityRoot.DocumentEvent.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentEvent.Kind(childComplexity), true
+	case "DocumentEvent.reason":
+		if e.ComplexityRoot.DocumentEvent.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentEvent.Reason(childComplexity), true
+
+	case "DocumentReader.id":
+		if e.ComplexityRoot.DocumentReader.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentReader.ID(childComplexity), true
+	case "DocumentReader.kind":
+		if e.ComplexityRoot.DocumentReader.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentReader.Kind(childComplexity), true
+	case "DocumentReader.members":
+		if e.ComplexityRoot.DocumentReader.Members == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentReader.Members(childComplexity), true
+	case "DocumentReader.name":
+		if e.ComplexityRoot.DocumentReader.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentReader.Name(childComplexity), true
+
+	case "DocumentReaders.documentId":
+		if e.ComplexityRoot.DocumentReaders.DocumentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentReaders.DocumentID(childComplexity), true
+	case "DocumentReaders.everyone":
+		if e.ComplexityRoot.DocumentReaders.Everyone == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentReaders.Everyone(childComplexity), true
+	case "DocumentReaders.groupsReadAt":
+		if e.ComplexityRoot.DocumentReaders.GroupsReadAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentReaders.GroupsReadAt(childComplexity), true
+	case "DocumentReaders.mode":
+		if e.ComplexityRoot.DocumentReaders.Mode == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentReaders.Mode(childComplexity), true
+	case "DocumentReaders.readerCount":
+		if e.ComplexityRoot.DocumentReaders.ReaderCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentReaders.ReaderCount(childComplexity), true
+	case "DocumentReaders.readers":
+		if e.ComplexityRoot.DocumentReaders.Readers == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentReaders.Readers(childComplexity), true
+	case "DocumentReaders.readersReadAt":
+		if e.ComplexityRoot.DocumentReaders.ReadersReadAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentReaders.ReadersReadAt(childComplexity), true
+	case "DocumentReaders.restriction":
+		if e.ComplexityRoot.DocumentReaders.Restriction == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentReaders.Restriction(childComplexity), true
+
+	case "DocumentRestriction.collectionId":
+		if e.ComplexityRoot.DocumentRestriction.CollectionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentRestriction.CollectionID(childComplexity), true
+	case "DocumentRestriction.connectorId":
+		if e.ComplexityRoot.DocumentRestriction.ConnectorID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentRestriction.ConnectorID(childComplexity), true
+	case "DocumentRestriction.documentId":
+		if e.ComplexityRoot.DocumentRestriction.DocumentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentRestriction.DocumentID(childComplexity), true
+	case "DocumentRestriction.readers":
+		if e.ComplexityRoot.DocumentRestriction.Readers == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentRestriction.Readers(childComplexity), true
+	case "DocumentRestriction.restrictedAt":
+		if e.ComplexityRoot.DocumentRestriction.RestrictedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentRestriction.RestrictedAt(childComplexity), true
+	case "DocumentRestriction.restrictedBy":
+		if e.ComplexityRoot.DocumentRestriction.RestrictedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentRestriction.RestrictedBy(childComplexity), true
+
+	case "DocumentRestrictionConnection.edges":
+		if e.ComplexityRoot.DocumentRestrictionConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentRestrictionConnection.Edges(childComplexity), true
+	case "DocumentRestrictionConnection.pageInfo":
+		if e.ComplexityRoot.DocumentRestrictionConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentRestrictionConnection.PageInfo(childComplexity), true
+	case "DocumentRestrictionConnection.totalCount":
+		if e.ComplexityRoot.DocumentRestrictionConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentRestrictionConnection.TotalCount(childComplexity), true
+
+	case "DocumentRestrictionEdge.cursor":
+		if e.ComplexityRoot.DocumentRestrictionEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentRestrictionEdge.Cursor(childComplexity), true
+	case "DocumentRestrictionEdge.node":
+		if e.ComplexityRoot.DocumentRestrictionEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DocumentRestrictionEdge.Node(childComplexity), true
 
 	case "DocumentStatusChange.connectorId":
 		if e.ComplexityRoot.DocumentStatusChange.ConnectorID == nil {
@@ -7810,6 +8133,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RestoreDocument(childComplexity, args["id"].(uuid.UUID), args["connectorId"].(uuid.UUID)), true
+	case "Mutation.restrictDocument":
+		if e.ComplexityRoot.Mutation.RestrictDocument == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_restrictDocument_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RestrictDocument(childComplexity, args["id"].(uuid.UUID), args["input"].(model.RestrictDocumentInput)), true
 	case "Mutation.resumeConnector":
 		if e.ComplexityRoot.Mutation.ResumeConnector == nil {
 			break
@@ -8064,6 +8398,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.TestToolIntegration(childComplexity, args["id"].(uuid.UUID)), true
+	case "Mutation.unrestrictDocument":
+		if e.ComplexityRoot.Mutation.UnrestrictDocument == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_unrestrictDocument_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UnrestrictDocument(childComplexity, args["id"].(uuid.UUID)), true
 	case "Mutation.updateAPIKey":
 		if e.ComplexityRoot.Mutation.UpdateAPIKey == nil {
 			break
@@ -8518,6 +8863,106 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PageInfo.StartCursor(childComplexity), true
+
+	case "Passage.anchor":
+		if e.ComplexityRoot.Passage.Anchor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Passage.Anchor(childComplexity), true
+	case "Passage.documentId":
+		if e.ComplexityRoot.Passage.DocumentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Passage.DocumentID(childComplexity), true
+	case "Passage.headingPath":
+		if e.ComplexityRoot.Passage.HeadingPath == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Passage.HeadingPath(childComplexity), true
+	case "Passage.id":
+		if e.ComplexityRoot.Passage.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Passage.ID(childComplexity), true
+	case "Passage.page":
+		if e.ComplexityRoot.Passage.Page == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Passage.Page(childComplexity), true
+	case "Passage.position":
+		if e.ComplexityRoot.Passage.Position == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Passage.Position(childComplexity), true
+	case "Passage.text":
+		if e.ComplexityRoot.Passage.Text == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Passage.Text(childComplexity), true
+
+	case "PassageConnection.edges":
+		if e.ComplexityRoot.PassageConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PassageConnection.Edges(childComplexity), true
+	case "PassageConnection.pageInfo":
+		if e.ComplexityRoot.PassageConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PassageConnection.PageInfo(childComplexity), true
+	case "PassageConnection.totalCount":
+		if e.ComplexityRoot.PassageConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PassageConnection.TotalCount(childComplexity), true
+
+	case "PassageEdge.cursor":
+		if e.ComplexityRoot.PassageEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PassageEdge.Cursor(childComplexity), true
+	case "PassageEdge.node":
+		if e.ComplexityRoot.PassageEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PassageEdge.Node(childComplexity), true
+
+	case "PassageInContext.after":
+		if e.ComplexityRoot.PassageInContext.After == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PassageInContext.After(childComplexity), true
+	case "PassageInContext.before":
+		if e.ComplexityRoot.PassageInContext.Before == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PassageInContext.Before(childComplexity), true
+	case "PassageInContext.document":
+		if e.ComplexityRoot.PassageInContext.Document == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PassageInContext.Document(childComplexity), true
+	case "PassageInContext.passage":
+		if e.ComplexityRoot.PassageInContext.Passage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PassageInContext.Passage(childComplexity), true
 
 	case "PendingDeletion.documents":
 		if e.ComplexityRoot.PendingDeletion.Documents == nil {
@@ -8996,6 +9441,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Document(childComplexity, args["id"].(uuid.UUID), args["connectorId"].(*uuid.UUID)), true
+	case "Query.documentReaders":
+		if e.ComplexityRoot.Query.DocumentReaders == nil {
+			break
+		}
+
+		args, err := ec.field_Query_documentReaders_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.DocumentReaders(childComplexity, args["documentId"].(uuid.UUID), args["first"].(*int)), true
+	case "Query.documentRestrictions":
+		if e.ComplexityRoot.Query.DocumentRestrictions == nil {
+			break
+		}
+
+		args, err := ec.field_Query_documentRestrictions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.DocumentRestrictions(childComplexity, args["connectorId"].(*uuid.UUID), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int)), true
 	case "Query.documents":
 		if e.ComplexityRoot.Query.Documents == nil {
 			break
@@ -9006,7 +9473,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Documents(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.DocumentOrder), args["collectionId"].(*uuid.UUID), args["connectorId"].(*uuid.UUID), args["status"].([]document.Status), args["matching"].(*string)), true
+		return e.ComplexityRoot.Query.Documents(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.DocumentOrder), args["collectionId"].(*uuid.UUID), args["connectorId"].(*uuid.UUID), args["status"].([]document.Status), args["matching"].(*string), args["restricted"].(*bool)), true
 	case "Query.exportConversation":
 		if e.ComplexityRoot.Query.ExportConversation == nil {
 			break
@@ -9170,6 +9637,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.OauthProviders(childComplexity), true
+	case "Query.passage":
+		if e.ComplexityRoot.Query.Passage == nil {
+			break
+		}
+
+		args, err := ec.field_Query_passage_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Passage(childComplexity, args["id"].(uuid.UUID), args["around"].(int)), true
 	case "Query.quarantinedDocuments":
 		if e.ComplexityRoot.Query.QuarantinedDocuments == nil {
 			break
@@ -12168,6 +12646,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputPreferencesInput,
 		ec.unmarshalInputRecordEventsInput,
 		ec.unmarshalInputResetPasswordInput,
+		ec.unmarshalInputRestrictDocumentInput,
 		ec.unmarshalInputRunAgentInput,
 		ec.unmarshalInputSearchFacetsInput,
 		ec.unmarshalInputSearchFilters,
@@ -13316,6 +13795,16 @@ type ChatSource {
   id: ID!
   title: String!
   url: String
+  "Its passages that the answer cites, or that the agent read of it, at most 10; [n] in the answer opens the first one."
+  passages: [CitedPassage!]!
+}
+
+type CitedPassage {
+  "For the query passage."
+  id: ID!
+  headingPath: [String!]!
+  "The beginning of its text in one line, at most 240 characters."
+  excerpt: String!
 }
 
 type ChatFollowUp {
@@ -13738,9 +14227,20 @@ scalar DatabaseValue
     collectionId: ID, connectorId: ID, status: [DocumentStatus!]
     "Only documents whose path or title contains this."
     matching: String
+    "Only documents that are restricted by hand, or only others."
+    restricted: Boolean
   ): DocumentConnection! @surface(on: [DASHBOARD, INTERNAL])
   "One document."
   document(id: ID!, connectorId: ID): Document! @surface(on: [DASHBOARD, INTERNAL, MCP])
+  """
+  A passage with its document and its neighbours, as a search result or a citation names it. Passages get new ids when
+  their document changes; the old ones do not exist any more.
+  """
+  passage(
+    id: ID!
+    "How many passages before it and after it are returned, 0 to 10."
+    around: Int! = 1
+  ): PassageInContext! @surface(on: [DASHBOARD, INTERNAL])
 }
 
 extend type Mutation {
@@ -13758,6 +14258,83 @@ extend type Document {
   source: String!
   "Metadata of the source and the front matter, with author, url and pages."
   allMetadata: Map!
+  "The pieces of its text that are searched, in order."
+  passages(after: Cursor, first: Int): PassageConnection!
+  """
+  What happened to it, the newest first, as far as it is stored: its source's syncs keep their last change, and what
+  people did is shown to administrators.
+  """
+  history(first: Int): [DocumentEvent!]!
+}
+
+type DocumentEvent {
+  at: Time!
+  kind: DocumentEventKind!
+  "The sync that did it; null for none, or if it is not kept any more."
+  jobId: ID
+  "The person who did it, an email address; null for a sync."
+  actor: String
+  "Why, for a failure or a document that is kept although its source lacks it."
+  reason: String
+}
+
+enum DocumentEventKind {
+  "It was found for the first time."
+  ADDED
+  "Its source changed it; the time is that of the source."
+  CHANGED
+  "Its newest version was indexed."
+  INDEXED
+  "Its newest version could not be indexed."
+  FAILED
+  "It was deleted, by a sync or by hand."
+  DELETED
+  "A deletion waits for approval."
+  QUARANTINED
+  "A person restored it."
+  RESTORED
+  "A person allowed syncs to index it again."
+  ALLOWED
+  "A person restricted it, or changed the restriction."
+  RESTRICTED
+  "A person ended its restriction."
+  UNRESTRICTED
+}
+
+"A piece of a document's text that is searched."
+type Passage {
+  id: ID!
+  documentId: ID!
+  "Its place in the document, from 0."
+  position: Int!
+  "The headings above it, the highest first."
+  headingPath: [String!]!
+  "Markdown."
+  text: String!
+  "Fragment of the heading above it, for the address of the document; null for none."
+  anchor: String
+  "Page on which it begins, from 1; null in formats without pages."
+  page: Int
+}
+
+type PassageConnection {
+  edges: [PassageEdge!]!
+  pageInfo: PageInfo!
+  totalCount: Int!
+}
+
+type PassageEdge {
+  node: Passage!
+  cursor: Cursor!
+}
+
+type PassageInContext {
+  passage: Passage!
+  document: Document!
+  "The passages before it, in order."
+  before: [Passage!]!
+  "The passages after it, in order."
+  after: [Passage!]!
 }
 `, BuiltIn: false},
 	{Name: "../schema/engine.graphql", Input: `extend type Query {
@@ -14559,6 +15136,10 @@ enum VisibilityRule {
   MEMBER
   "Neither the person nor a group of theirs may see it."
   NOT_LISTED
+  "An administrator restricted it, the person is among those who were named, and may see it at the source."
+  NAMED
+  "An administrator restricted it, and the person is not among those who were named."
+  RESTRICTED
   "Its readers are unknown, so that nobody finds it."
   UNKNOWN
   "A group of the person may see it, but the groups were read too long ago."
@@ -14646,6 +15227,98 @@ enum SearchQualityChange {
   BETTER
   WORSE
   SAME
+}
+`, BuiltIn: false},
+	{Name: "../schema/restriction.graphql", Input: `extend type Query {
+  """
+  Who may read a document: at its source, and by its restriction. It contains nothing of the document.
+  """
+  documentReaders(
+    documentId: ID!
+    "How many readers at the source are listed, 1 to 200; 50 if omitted."
+    first: Int
+  ): DocumentReaders! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  "The documents that are restricted by hand, also those that the caller may not read, in the order of restriction."
+  documentRestrictions(
+    connectorId: ID
+    after: Cursor, first: Int
+  ): DocumentRestrictionConnection! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+}
+
+extend type Mutation {
+  """
+  Restricts a document to people, domains and groups. It replaces an earlier restriction. Who may not see the document at
+  its source does not see it by a restriction either.
+  """
+  restrictDocument(id: ID!, input: RestrictDocumentInput!): DocumentReaders! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  "Ends the restriction of a document, if it has one."
+  unrestrictDocument(id: ID!): DocumentReaders! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+}
+
+"At least one reader, at most 200."
+input RestrictDocumentInput {
+  "Email addresses, of members or of people whom secret keys name."
+  users: [String!]
+  "Everybody with a verified address in exactly this domain."
+  domains: [String!]
+  "Ids of groups at the source of the document's connector."
+  groups: [String!]
+}
+
+type DocumentReaders {
+  documentId: ID!
+  "Whether the connector enforces the permissions of its source: off, strict or permissive."
+  mode: String!
+  "Whether everybody who may read the collection may read the document, unless it is restricted."
+  everyone: Boolean!
+  "Who may see it at the source; empty with everyone, and while nobody finds it because that is not known."
+  readers: [DocumentReader!]!
+  "Number of readers at the source."
+  readerCount: Int!
+  "Who may see it of them; null without a restriction."
+  restriction: DocumentRestriction
+  "When the readers were last read from the source; null for never."
+  readersReadAt: Time
+  "When the connector's groups had been read; null for never."
+  groupsReadAt: Time
+}
+
+type DocumentReader {
+  kind: DocumentReaderKind!
+  "The email address, the domain, or the id of the group at the source."
+  id: String!
+  "The name of a group, else the id."
+  name: String!
+  "How many people and groups are known to belong to a group itself; null for people and domains."
+  members: Int
+}
+
+enum DocumentReaderKind {
+  USER
+  DOMAIN
+  GROUP
+}
+
+"A restriction that an administrator made."
+type DocumentRestriction {
+  documentId: ID!
+  connectorId: ID!
+  collectionId: ID!
+  readers: [DocumentReader!]!
+  restrictedAt: Time!
+  "Email address of the administrator; null if the account is gone."
+  restrictedBy: String
+}
+
+type DocumentRestrictionConnection {
+  edges: [DocumentRestrictionEdge!]!
+  pageInfo: PageInfo!
+  totalCount: Int!
+}
+
+type DocumentRestrictionEdge {
+  node: DocumentRestriction!
+  cursor: Cursor!
 }
 `, BuiltIn: false},
 	{Name: "../schema/run.graphql", Input: `extend type Query {
@@ -16899,6 +17572,10 @@ type Document implements Node {
   failure: String
   indexedAt: Time
   deletedAt: Time
+  """
+  an administrator restricted it to named people, domains and groups
+  """
+  restricted: Boolean!
   collection: Collection!
   connector: Connector!
 }
@@ -17400,7 +18077,7 @@ type Message implements Node {
   role: MessageRole!
   content: String!
   """
-  id, title and url of each source that was cited
+  id, title, url and passages of each source that was cited: id, headingPath and excerpt of each
   """
   sources: [Map!]
   """
@@ -19074,6 +19751,8 @@ func (ec *executionContext) childFields_ChatSource(ctx context.Context, field gr
 		return ec.fieldContext_ChatSource_title(ctx, field)
 	case "url":
 		return ec.fieldContext_ChatSource_url(ctx, field)
+	case "passages":
+		return ec.fieldContext_ChatSource_passages(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ChatSource", field.Name)
 }
@@ -19088,6 +19767,18 @@ func (ec *executionContext) childFields_ChatUsage(ctx context.Context, field gra
 		return ec.fieldContext_ChatUsage_totalTokens(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ChatUsage", field.Name)
+}
+
+func (ec *executionContext) childFields_CitedPassage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_CitedPassage_id(ctx, field)
+	case "headingPath":
+		return ec.fieldContext_CitedPassage_headingPath(ctx, field)
+	case "excerpt":
+		return ec.fieldContext_CitedPassage_excerpt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CitedPassage", field.Name)
 }
 
 func (ec *executionContext) childFields_Collection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -19672,6 +20363,8 @@ func (ec *executionContext) childFields_Document(ctx context.Context, field grap
 		return ec.fieldContext_Document_indexedAt(ctx, field)
 	case "deletedAt":
 		return ec.fieldContext_Document_deletedAt(ctx, field)
+	case "restricted":
+		return ec.fieldContext_Document_restricted(ctx, field)
 	case "collection":
 		return ec.fieldContext_Document_collection(ctx, field)
 	case "connector":
@@ -19686,6 +20379,10 @@ func (ec *executionContext) childFields_Document(ctx context.Context, field grap
 		return ec.fieldContext_Document_source(ctx, field)
 	case "allMetadata":
 		return ec.fieldContext_Document_allMetadata(ctx, field)
+	case "passages":
+		return ec.fieldContext_Document_passages(ctx, field)
+	case "history":
+		return ec.fieldContext_Document_history(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Document", field.Name)
 }
@@ -19726,6 +20423,98 @@ func (ec *executionContext) childFields_DocumentEdge(ctx context.Context, field 
 		return ec.fieldContext_DocumentEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DocumentEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_DocumentEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "at":
+		return ec.fieldContext_DocumentEvent_at(ctx, field)
+	case "kind":
+		return ec.fieldContext_DocumentEvent_kind(ctx, field)
+	case "jobId":
+		return ec.fieldContext_DocumentEvent_jobId(ctx, field)
+	case "actor":
+		return ec.fieldContext_DocumentEvent_actor(ctx, field)
+	case "reason":
+		return ec.fieldContext_DocumentEvent_reason(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DocumentEvent", field.Name)
+}
+
+func (ec *executionContext) childFields_DocumentReader(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kind":
+		return ec.fieldContext_DocumentReader_kind(ctx, field)
+	case "id":
+		return ec.fieldContext_DocumentReader_id(ctx, field)
+	case "name":
+		return ec.fieldContext_DocumentReader_name(ctx, field)
+	case "members":
+		return ec.fieldContext_DocumentReader_members(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DocumentReader", field.Name)
+}
+
+func (ec *executionContext) childFields_DocumentReaders(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "documentId":
+		return ec.fieldContext_DocumentReaders_documentId(ctx, field)
+	case "mode":
+		return ec.fieldContext_DocumentReaders_mode(ctx, field)
+	case "everyone":
+		return ec.fieldContext_DocumentReaders_everyone(ctx, field)
+	case "readers":
+		return ec.fieldContext_DocumentReaders_readers(ctx, field)
+	case "readerCount":
+		return ec.fieldContext_DocumentReaders_readerCount(ctx, field)
+	case "restriction":
+		return ec.fieldContext_DocumentReaders_restriction(ctx, field)
+	case "readersReadAt":
+		return ec.fieldContext_DocumentReaders_readersReadAt(ctx, field)
+	case "groupsReadAt":
+		return ec.fieldContext_DocumentReaders_groupsReadAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DocumentReaders", field.Name)
+}
+
+func (ec *executionContext) childFields_DocumentRestriction(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "documentId":
+		return ec.fieldContext_DocumentRestriction_documentId(ctx, field)
+	case "connectorId":
+		return ec.fieldContext_DocumentRestriction_connectorId(ctx, field)
+	case "collectionId":
+		return ec.fieldContext_DocumentRestriction_collectionId(ctx, field)
+	case "readers":
+		return ec.fieldContext_DocumentRestriction_readers(ctx, field)
+	case "restrictedAt":
+		return ec.fieldContext_DocumentRestriction_restrictedAt(ctx, field)
+	case "restrictedBy":
+		return ec.fieldContext_DocumentRestriction_restrictedBy(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DocumentRestriction", field.Name)
+}
+
+func (ec *executionContext) childFields_DocumentRestrictionConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_DocumentRestrictionConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_DocumentRestrictionConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_DocumentRestrictionConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DocumentRestrictionConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_DocumentRestrictionEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_DocumentRestrictionEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_DocumentRestrictionEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DocumentRestrictionEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_DocumentStatusChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -20562,6 +21351,62 @@ func (ec *executionContext) childFields_PageInfo(ctx context.Context, field grap
 		return ec.fieldContext_PageInfo_endCursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PageInfo", field.Name)
+}
+
+func (ec *executionContext) childFields_Passage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Passage_id(ctx, field)
+	case "documentId":
+		return ec.fieldContext_Passage_documentId(ctx, field)
+	case "position":
+		return ec.fieldContext_Passage_position(ctx, field)
+	case "headingPath":
+		return ec.fieldContext_Passage_headingPath(ctx, field)
+	case "text":
+		return ec.fieldContext_Passage_text(ctx, field)
+	case "anchor":
+		return ec.fieldContext_Passage_anchor(ctx, field)
+	case "page":
+		return ec.fieldContext_Passage_page(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Passage", field.Name)
+}
+
+func (ec *executionContext) childFields_PassageConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_PassageConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_PassageConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_PassageConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PassageConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_PassageEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_PassageEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_PassageEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PassageEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_PassageInContext(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "passage":
+		return ec.fieldContext_PassageInContext_passage(ctx, field)
+	case "document":
+		return ec.fieldContext_PassageInContext_document(ctx, field)
+	case "before":
+		return ec.fieldContext_PassageInContext_before(ctx, field)
+	case "after":
+		return ec.fieldContext_PassageInContext_after(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PassageInContext", field.Name)
 }
 
 func (ec *executionContext) childFields_PendingDeletion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -22352,6 +23197,42 @@ func (ec *executionContext) field_Conversation_messages_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Document_history_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Document_passages_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_acceptInvitation_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -23386,6 +24267,28 @@ func (ec *executionContext) field_Mutation_restoreDocument_args(ctx context.Cont
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_restrictDocument_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.RestrictDocumentInput, error) {
+			return ec.unmarshalNRestrictDocumentInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRestrictDocumentInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_resumeConnector_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -23777,6 +24680,20 @@ func (ec *executionContext) field_Mutation_testInboundIntegration_args(ctx conte
 }
 
 func (ec *executionContext) field_Mutation_testToolIntegration_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_unrestrictDocument_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
@@ -25054,6 +25971,58 @@ func (ec *executionContext) field_Query_databases_args(ctx context.Context, rawA
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_documentReaders_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "documentId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["documentId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_documentRestrictions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "connectorId",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["connectorId"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg2
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_document_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -25151,6 +26120,14 @@ func (ec *executionContext) field_Query_documents_args(ctx context.Context, rawA
 		return nil, err
 	}
 	args["matching"] = arg8
+	arg9, err := graphql.ProcessArgField(ctx, rawArgs, "restricted",
+		func(ctx context.Context, v any) (*bool, error) {
+			return ec.unmarshalOBoolean2ᚖbool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["restricted"] = arg9
 	return args, nil
 }
 
@@ -25551,6 +26528,28 @@ func (ec *executionContext) field_Query_oauthGrants_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["provider"] = arg5
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_passage_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "around",
+		func(ctx context.Context, v any) (int, error) {
+			return ec.unmarshalNInt2int(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["around"] = arg1
 	return args, nil
 }
 
@@ -34055,6 +35054,38 @@ func (ec *executionContext) fieldContext_ChatSource_url(_ context.Context, field
 	return graphql.NewScalarFieldContext("ChatSource", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _ChatSource_passages(ctx context.Context, field graphql.CollectedField, obj *model.ChatSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChatSource_passages(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Passages, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.CitedPassage) graphql.Marshaler {
+			return ec.marshalNCitedPassage2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCitedPassageᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChatSource_passages(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ChatSource",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CitedPassage(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ChatSources_sources(ctx context.Context, field graphql.CollectedField, obj *model.ChatSources) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -34246,6 +35277,75 @@ func (ec *executionContext) _ChatUsage_totalTokens(ctx context.Context, field gr
 }
 func (ec *executionContext) fieldContext_ChatUsage_totalTokens(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ChatUsage", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _CitedPassage_id(ctx context.Context, field graphql.CollectedField, obj *model.CitedPassage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CitedPassage_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CitedPassage_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CitedPassage", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _CitedPassage_headingPath(ctx context.Context, field graphql.CollectedField, obj *model.CitedPassage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CitedPassage_headingPath(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HeadingPath, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CitedPassage_headingPath(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CitedPassage", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CitedPassage_excerpt(ctx context.Context, field graphql.CollectedField, obj *model.CitedPassage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CitedPassage_excerpt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Excerpt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CitedPassage_excerpt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CitedPassage", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _Collection_id(ctx context.Context, field graphql.CollectedField, obj *ent.Collection) (ret graphql.Marshaler) {
@@ -39301,6 +40401,29 @@ func (ec *executionContext) fieldContext_Document_deletedAt(_ context.Context, f
 	return graphql.NewScalarFieldContext("Document", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
+func (ec *executionContext) _Document_restricted(ctx context.Context, field graphql.CollectedField, obj *ent.Document) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Document_restricted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Restricted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Document_restricted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Document", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _Document_collection(ctx context.Context, field graphql.CollectedField, obj *ent.Document) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -39478,6 +40601,94 @@ func (ec *executionContext) _Document_allMetadata(ctx context.Context, field gra
 }
 func (ec *executionContext) fieldContext_Document_allMetadata(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Document", field, true, true, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _Document_passages(ctx context.Context, field graphql.CollectedField, obj *ent.Document) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Document_passages(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Document().Passages(ctx, obj, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.PassageConnection) graphql.Marshaler {
+			return ec.marshalNPassageConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPassageConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Document_passages(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Document",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PassageConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Document_passages_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Document_history(ctx context.Context, field graphql.CollectedField, obj *ent.Document) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Document_history(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Document().History(ctx, obj, fc.Args["first"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.DocumentEvent) graphql.Marshaler {
+			return ec.marshalNDocumentEvent2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentEventᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Document_history(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Document",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocumentEvent(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Document_history_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _DocumentConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.DocumentConnection) (ret graphql.Marshaler) {
@@ -39735,6 +40946,704 @@ func (ec *executionContext) _DocumentEdge_cursor(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_DocumentEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DocumentEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentEvent_at(ctx context.Context, field graphql.CollectedField, obj *model.DocumentEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentEvent_at(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.At, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentEvent_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentEvent", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentEvent_kind(ctx context.Context, field graphql.CollectedField, obj *model.DocumentEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentEvent_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.DocumentEventKind) graphql.Marshaler {
+			return ec.marshalNDocumentEventKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentEventKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentEvent_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentEvent", field, false, false, errors.New("field of type DocumentEventKind does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentEvent_jobId(ctx context.Context, field graphql.CollectedField, obj *model.DocumentEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentEvent_jobId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.JobID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentEvent_jobId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentEvent", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentEvent_actor(ctx context.Context, field graphql.CollectedField, obj *model.DocumentEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentEvent_actor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Actor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentEvent_actor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentEvent", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentEvent_reason(ctx context.Context, field graphql.CollectedField, obj *model.DocumentEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentEvent_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentEvent_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentEvent", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentReader_kind(ctx context.Context, field graphql.CollectedField, obj *model.DocumentReader) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentReader_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.DocumentReaderKind) graphql.Marshaler {
+			return ec.marshalNDocumentReaderKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentReaderKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentReader_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentReader", field, false, false, errors.New("field of type DocumentReaderKind does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentReader_id(ctx context.Context, field graphql.CollectedField, obj *model.DocumentReader) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentReader_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentReader_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentReader", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentReader_name(ctx context.Context, field graphql.CollectedField, obj *model.DocumentReader) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentReader_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentReader_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentReader", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentReader_members(ctx context.Context, field graphql.CollectedField, obj *model.DocumentReader) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentReader_members(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Members, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentReader_members(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentReader", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentReaders_documentId(ctx context.Context, field graphql.CollectedField, obj *model.DocumentReaders) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentReaders_documentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DocumentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentReaders_documentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentReaders", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentReaders_mode(ctx context.Context, field graphql.CollectedField, obj *model.DocumentReaders) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentReaders_mode(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Mode, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentReaders_mode(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentReaders", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentReaders_everyone(ctx context.Context, field graphql.CollectedField, obj *model.DocumentReaders) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentReaders_everyone(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Everyone, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentReaders_everyone(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentReaders", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentReaders_readers(ctx context.Context, field graphql.CollectedField, obj *model.DocumentReaders) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentReaders_readers(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Readers, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.DocumentReader) graphql.Marshaler {
+			return ec.marshalNDocumentReader2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentReaderᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentReaders_readers(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DocumentReaders",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocumentReader(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DocumentReaders_readerCount(ctx context.Context, field graphql.CollectedField, obj *model.DocumentReaders) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentReaders_readerCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReaderCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentReaders_readerCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentReaders", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentReaders_restriction(ctx context.Context, field graphql.CollectedField, obj *model.DocumentReaders) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentReaders_restriction(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Restriction, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DocumentRestriction) graphql.Marshaler {
+			return ec.marshalODocumentRestriction2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentRestriction(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentReaders_restriction(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DocumentReaders",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocumentRestriction(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DocumentReaders_readersReadAt(ctx context.Context, field graphql.CollectedField, obj *model.DocumentReaders) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentReaders_readersReadAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReadersReadAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentReaders_readersReadAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentReaders", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentReaders_groupsReadAt(ctx context.Context, field graphql.CollectedField, obj *model.DocumentReaders) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentReaders_groupsReadAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.GroupsReadAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentReaders_groupsReadAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentReaders", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentRestriction_documentId(ctx context.Context, field graphql.CollectedField, obj *model.DocumentRestriction) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentRestriction_documentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DocumentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentRestriction_documentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentRestriction", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentRestriction_connectorId(ctx context.Context, field graphql.CollectedField, obj *model.DocumentRestriction) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentRestriction_connectorId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ConnectorID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentRestriction_connectorId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentRestriction", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentRestriction_collectionId(ctx context.Context, field graphql.CollectedField, obj *model.DocumentRestriction) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentRestriction_collectionId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CollectionID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentRestriction_collectionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentRestriction", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentRestriction_readers(ctx context.Context, field graphql.CollectedField, obj *model.DocumentRestriction) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentRestriction_readers(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Readers, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.DocumentReader) graphql.Marshaler {
+			return ec.marshalNDocumentReader2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentReaderᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentRestriction_readers(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DocumentRestriction",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocumentReader(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DocumentRestriction_restrictedAt(ctx context.Context, field graphql.CollectedField, obj *model.DocumentRestriction) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentRestriction_restrictedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RestrictedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentRestriction_restrictedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentRestriction", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentRestriction_restrictedBy(ctx context.Context, field graphql.CollectedField, obj *model.DocumentRestriction) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentRestriction_restrictedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RestrictedBy, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentRestriction_restrictedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentRestriction", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentRestrictionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.DocumentRestrictionConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentRestrictionConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.DocumentRestrictionEdge) graphql.Marshaler {
+			return ec.marshalNDocumentRestrictionEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentRestrictionEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentRestrictionConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DocumentRestrictionConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocumentRestrictionEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DocumentRestrictionConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.DocumentRestrictionConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentRestrictionConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖentgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentRestrictionConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DocumentRestrictionConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DocumentRestrictionConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.DocumentRestrictionConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentRestrictionConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentRestrictionConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentRestrictionConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DocumentRestrictionEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.DocumentRestrictionEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentRestrictionEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DocumentRestriction) graphql.Marshaler {
+			return ec.marshalNDocumentRestriction2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentRestriction(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentRestrictionEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DocumentRestrictionEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocumentRestriction(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DocumentRestrictionEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.DocumentRestrictionEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DocumentRestrictionEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.Cursor[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DocumentRestrictionEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DocumentRestrictionEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
 func (ec *executionContext) _DocumentStatusChange_id(ctx context.Context, field graphql.CollectedField, obj *model.DocumentStatusChange) (ret graphql.Marshaler) {
@@ -51374,6 +53283,164 @@ func (ec *executionContext) fieldContext_Mutation_measureSearchQuality(ctx conte
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_restrictDocument(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_restrictDocument(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RestrictDocument(ctx, fc.Args["id"].(uuid.UUID), fc.Args["input"].(model.RestrictDocumentInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.DocumentReaders
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DocumentReaders
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.DocumentReaders
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *model.DocumentReaders
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.DocumentReaders
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DocumentReaders) graphql.Marshaler {
+			return ec.marshalNDocumentReaders2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentReaders(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_restrictDocument(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocumentReaders(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_restrictDocument_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_unrestrictDocument(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_unrestrictDocument(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UnrestrictDocument(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.DocumentReaders
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DocumentReaders
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.DocumentReaders
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *model.DocumentReaders
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.DocumentReaders
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DocumentReaders) graphql.Marshaler {
+			return ec.marshalNDocumentReaders2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentReaders(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_unrestrictDocument(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocumentReaders(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_unrestrictDocument_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_cancelRun(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -54047,6 +56114,437 @@ func (ec *executionContext) _PageInfo_endCursor(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_PageInfo_endCursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("PageInfo", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _Passage_id(ctx context.Context, field graphql.CollectedField, obj *model.Passage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Passage_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Passage_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Passage", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Passage_documentId(ctx context.Context, field graphql.CollectedField, obj *model.Passage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Passage_documentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DocumentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Passage_documentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Passage", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Passage_position(ctx context.Context, field graphql.CollectedField, obj *model.Passage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Passage_position(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Position, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Passage_position(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Passage", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Passage_headingPath(ctx context.Context, field graphql.CollectedField, obj *model.Passage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Passage_headingPath(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HeadingPath, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Passage_headingPath(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Passage", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Passage_text(ctx context.Context, field graphql.CollectedField, obj *model.Passage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Passage_text(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Text, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Passage_text(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Passage", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Passage_anchor(ctx context.Context, field graphql.CollectedField, obj *model.Passage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Passage_anchor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Anchor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Passage_anchor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Passage", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Passage_page(ctx context.Context, field graphql.CollectedField, obj *model.Passage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Passage_page(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Page, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Passage_page(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Passage", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PassageConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.PassageConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PassageConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.PassageEdge) graphql.Marshaler {
+			return ec.marshalNPassageEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPassageEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PassageConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PassageConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PassageEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PassageConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.PassageConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PassageConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖentgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PassageConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PassageConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PassageConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.PassageConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PassageConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PassageConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PassageConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PassageEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.PassageEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PassageEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Passage) graphql.Marshaler {
+			return ec.marshalNPassage2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPassage(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PassageEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PassageEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Passage(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PassageEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.PassageEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PassageEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.Cursor[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PassageEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PassageEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
+func (ec *executionContext) _PassageInContext_passage(ctx context.Context, field graphql.CollectedField, obj *model.PassageInContext) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PassageInContext_passage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Passage, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Passage) graphql.Marshaler {
+			return ec.marshalNPassage2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPassage(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PassageInContext_passage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PassageInContext",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Passage(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PassageInContext_document(ctx context.Context, field graphql.CollectedField, obj *model.PassageInContext) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PassageInContext_document(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Document, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Document) graphql.Marshaler {
+			return ec.marshalNDocument2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocument(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PassageInContext_document(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PassageInContext",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Document(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PassageInContext_before(ctx context.Context, field graphql.CollectedField, obj *model.PassageInContext) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PassageInContext_before(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Before, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.Passage) graphql.Marshaler {
+			return ec.marshalNPassage2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPassageᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PassageInContext_before(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PassageInContext",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Passage(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PassageInContext_after(ctx context.Context, field graphql.CollectedField, obj *model.PassageInContext) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PassageInContext_after(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.After, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.Passage) graphql.Marshaler {
+			return ec.marshalNPassage2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPassageᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PassageInContext_after(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PassageInContext",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Passage(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _PendingDeletion_documents(ctx context.Context, field graphql.CollectedField, obj *model.PendingDeletion) (ret graphql.Marshaler) {
@@ -57570,7 +60068,7 @@ func (ec *executionContext) _Query_documents(ctx context.Context, field graphql.
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Documents(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.DocumentOrder), fc.Args["collectionId"].(*uuid.UUID), fc.Args["connectorId"].(*uuid.UUID), fc.Args["status"].([]document.Status), fc.Args["matching"].(*string))
+			return ec.Resolvers.Query().Documents(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.DocumentOrder), fc.Args["collectionId"].(*uuid.UUID), fc.Args["connectorId"].(*uuid.UUID), fc.Args["status"].([]document.Status), fc.Args["matching"].(*string), fc.Args["restricted"].(*bool))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -57688,6 +60186,73 @@ func (ec *executionContext) fieldContext_Query_document(ctx context.Context, fie
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_document_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_passage(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_passage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Passage(ctx, fc.Args["id"].(uuid.UUID), fc.Args["around"].(int))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.PassageInContext
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.PassageInContext
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.PassageInContext
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.PassageInContext) graphql.Marshaler {
+			return ec.marshalNPassageInContext2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPassageInContext(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_passage(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PassageInContext(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_passage_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -58947,6 +61512,164 @@ func (ec *executionContext) fieldContext_Query_searchQuality(ctx context.Context
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_searchQuality_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_documentReaders(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_documentReaders(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().DocumentReaders(ctx, fc.Args["documentId"].(uuid.UUID), fc.Args["first"].(*int))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.DocumentReaders
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DocumentReaders
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.DocumentReaders
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *model.DocumentReaders
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.DocumentReaders
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DocumentReaders) graphql.Marshaler {
+			return ec.marshalNDocumentReaders2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentReaders(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_documentReaders(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocumentReaders(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_documentReaders_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_documentRestrictions(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_documentRestrictions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().DocumentRestrictions(ctx, fc.Args["connectorId"].(*uuid.UUID), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.DocumentRestrictionConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DocumentRestrictionConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.DocumentRestrictionConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *model.DocumentRestrictionConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.DocumentRestrictionConnection
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DocumentRestrictionConnection) graphql.Marshaler {
+			return ec.marshalNDocumentRestrictionConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentRestrictionConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_documentRestrictions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DocumentRestrictionConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_documentRestrictions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -74342,6 +77065,50 @@ func (ec *executionContext) unmarshalInputResetPasswordInput(ctx context.Context
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputRestrictDocumentInput(ctx context.Context, obj any) (model.RestrictDocumentInput, error) {
+	var it model.RestrictDocumentInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"users", "domains", "groups"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "users":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("users"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Users = data
+		case "domains":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("domains"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Domains = data
+		case "groups":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("groups"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Groups = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputRunAgentInput(ctx context.Context, obj any) (model.RunAgentInput, error) {
 	var it model.RunAgentInput
 	if obj == nil {
@@ -80135,6 +82902,11 @@ func (ec *executionContext) _ChatSource(ctx context.Context, sel ast.SelectionSe
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "passages":
+			out.Values[i] = ec._ChatSource_passages(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -80271,6 +83043,54 @@ func (ec *executionContext) _ChatUsage(ctx context.Context, sel ast.SelectionSet
 			}
 		case "totalTokens":
 			out.Values[i] = ec._ChatUsage_totalTokens(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var citedPassageImplementors = []string{"CitedPassage"}
+
+func (ec *executionContext) _CitedPassage(ctx context.Context, sel ast.SelectionSet, obj *model.CitedPassage) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, citedPassageImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CitedPassage")
+		case "id":
+			out.Values[i] = ec._CitedPassage_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "headingPath":
+			out.Values[i] = ec._CitedPassage_headingPath(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "excerpt":
+			out.Values[i] = ec._CitedPassage_excerpt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -83023,6 +85843,11 @@ func (ec *executionContext) _Document(ctx context.Context, sel ast.SelectionSet,
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "restricted":
+			out.Values[i] = ec._Document_restricted(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "collection":
 			field := field
 
@@ -83289,6 +86114,82 @@ func (ec *executionContext) _Document(ctx context.Context, sel ast.SelectionSet,
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "passages":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Document_passages(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "history":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Document_history(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -83435,6 +86336,344 @@ func (ec *executionContext) _DocumentEdge(ctx context.Context, sel ast.Selection
 			}
 		case "cursor":
 			out.Values[i] = ec._DocumentEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var documentEventImplementors = []string{"DocumentEvent"}
+
+func (ec *executionContext) _DocumentEvent(ctx context.Context, sel ast.SelectionSet, obj *model.DocumentEvent) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, documentEventImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DocumentEvent")
+		case "at":
+			out.Values[i] = ec._DocumentEvent_at(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "kind":
+			out.Values[i] = ec._DocumentEvent_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "jobId":
+			out.Values[i] = ec._DocumentEvent_jobId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "actor":
+			out.Values[i] = ec._DocumentEvent_actor(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._DocumentEvent_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var documentReaderImplementors = []string{"DocumentReader"}
+
+func (ec *executionContext) _DocumentReader(ctx context.Context, sel ast.SelectionSet, obj *model.DocumentReader) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, documentReaderImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DocumentReader")
+		case "kind":
+			out.Values[i] = ec._DocumentReader_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "id":
+			out.Values[i] = ec._DocumentReader_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._DocumentReader_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "members":
+			out.Values[i] = ec._DocumentReader_members(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var documentReadersImplementors = []string{"DocumentReaders"}
+
+func (ec *executionContext) _DocumentReaders(ctx context.Context, sel ast.SelectionSet, obj *model.DocumentReaders) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, documentReadersImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DocumentReaders")
+		case "documentId":
+			out.Values[i] = ec._DocumentReaders_documentId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "mode":
+			out.Values[i] = ec._DocumentReaders_mode(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "everyone":
+			out.Values[i] = ec._DocumentReaders_everyone(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "readers":
+			out.Values[i] = ec._DocumentReaders_readers(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "readerCount":
+			out.Values[i] = ec._DocumentReaders_readerCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "restriction":
+			out.Values[i] = ec._DocumentReaders_restriction(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "readersReadAt":
+			out.Values[i] = ec._DocumentReaders_readersReadAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "groupsReadAt":
+			out.Values[i] = ec._DocumentReaders_groupsReadAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var documentRestrictionImplementors = []string{"DocumentRestriction"}
+
+func (ec *executionContext) _DocumentRestriction(ctx context.Context, sel ast.SelectionSet, obj *model.DocumentRestriction) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, documentRestrictionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DocumentRestriction")
+		case "documentId":
+			out.Values[i] = ec._DocumentRestriction_documentId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "connectorId":
+			out.Values[i] = ec._DocumentRestriction_connectorId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "collectionId":
+			out.Values[i] = ec._DocumentRestriction_collectionId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "readers":
+			out.Values[i] = ec._DocumentRestriction_readers(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "restrictedAt":
+			out.Values[i] = ec._DocumentRestriction_restrictedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "restrictedBy":
+			out.Values[i] = ec._DocumentRestriction_restrictedBy(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var documentRestrictionConnectionImplementors = []string{"DocumentRestrictionConnection"}
+
+func (ec *executionContext) _DocumentRestrictionConnection(ctx context.Context, sel ast.SelectionSet, obj *model.DocumentRestrictionConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, documentRestrictionConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DocumentRestrictionConnection")
+		case "edges":
+			out.Values[i] = ec._DocumentRestrictionConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._DocumentRestrictionConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalCount":
+			out.Values[i] = ec._DocumentRestrictionConnection_totalCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var documentRestrictionEdgeImplementors = []string{"DocumentRestrictionEdge"}
+
+func (ec *executionContext) _DocumentRestrictionEdge(ctx context.Context, sel ast.SelectionSet, obj *model.DocumentRestrictionEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, documentRestrictionEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DocumentRestrictionEdge")
+		case "node":
+			out.Values[i] = ec._DocumentRestrictionEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "cursor":
+			out.Values[i] = ec._DocumentRestrictionEdge_cursor(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -86656,6 +89895,20 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "restrictDocument":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_restrictDocument(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "unrestrictDocument":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_unrestrictDocument(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "cancelRun":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_cancelRun(ctx, field)
@@ -87430,6 +90683,218 @@ func (ec *executionContext) _PageInfo(ctx context.Context, sel ast.SelectionSet,
 		case "endCursor":
 			out.Values[i] = ec._PageInfo_endCursor(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var passageImplementors = []string{"Passage"}
+
+func (ec *executionContext) _Passage(ctx context.Context, sel ast.SelectionSet, obj *model.Passage) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, passageImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Passage")
+		case "id":
+			out.Values[i] = ec._Passage_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "documentId":
+			out.Values[i] = ec._Passage_documentId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "position":
+			out.Values[i] = ec._Passage_position(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "headingPath":
+			out.Values[i] = ec._Passage_headingPath(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "text":
+			out.Values[i] = ec._Passage_text(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "anchor":
+			out.Values[i] = ec._Passage_anchor(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "page":
+			out.Values[i] = ec._Passage_page(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var passageConnectionImplementors = []string{"PassageConnection"}
+
+func (ec *executionContext) _PassageConnection(ctx context.Context, sel ast.SelectionSet, obj *model.PassageConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, passageConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PassageConnection")
+		case "edges":
+			out.Values[i] = ec._PassageConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._PassageConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalCount":
+			out.Values[i] = ec._PassageConnection_totalCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var passageEdgeImplementors = []string{"PassageEdge"}
+
+func (ec *executionContext) _PassageEdge(ctx context.Context, sel ast.SelectionSet, obj *model.PassageEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, passageEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PassageEdge")
+		case "node":
+			out.Values[i] = ec._PassageEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "cursor":
+			out.Values[i] = ec._PassageEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var passageInContextImplementors = []string{"PassageInContext"}
+
+func (ec *executionContext) _PassageInContext(ctx context.Context, sel ast.SelectionSet, obj *model.PassageInContext) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, passageInContextImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PassageInContext")
+		case "passage":
+			out.Values[i] = ec._PassageInContext_passage(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "document":
+			out.Values[i] = ec._PassageInContext_document(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "before":
+			out.Values[i] = ec._PassageInContext_before(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "after":
+			out.Values[i] = ec._PassageInContext_after(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -88769,6 +92234,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "passage":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_passage(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "syncPlan":
 			field := field
 
@@ -89131,6 +92618,50 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_searchQuality(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "documentReaders":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_documentReaders(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "documentRestrictions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_documentRestrictions(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -95671,6 +99202,32 @@ func (ec *executionContext) marshalNChatUsage2ᚖgithubᚗcomᚋmagpieᚑsearch�
 	return ec._ChatUsage(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNCitedPassage2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCitedPassageᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.CitedPassage) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCitedPassage2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCitedPassage(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNCitedPassage2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCitedPassage(ctx context.Context, sel ast.SelectionSet, v *model.CitedPassage) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._CitedPassage(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNCollection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐCollection(ctx context.Context, sel ast.SelectionSet, v *ent.Collection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -96232,6 +99789,42 @@ func (ec *executionContext) marshalNDocumentCounts2ᚖgithubᚗcomᚋmagpieᚑse
 	return ec._DocumentCounts(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNDocumentEvent2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentEventᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.DocumentEvent) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDocumentEvent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentEvent(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNDocumentEvent2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentEvent(ctx context.Context, sel ast.SelectionSet, v *model.DocumentEvent) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DocumentEvent(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNDocumentEventKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentEventKind(ctx context.Context, v any) (model.DocumentEventKind, error) {
+	var res model.DocumentEventKind
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNDocumentEventKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentEventKind(ctx context.Context, sel ast.SelectionSet, v model.DocumentEventKind) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) unmarshalNDocumentOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐDocumentOrder(ctx context.Context, v any) (*ent.DocumentOrder, error) {
 	res, err := ec.unmarshalInputDocumentOrder(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
@@ -96251,6 +99844,98 @@ func (ec *executionContext) marshalNDocumentOrderField2ᚖgithubᚗcomᚋmagpie�
 		return graphql.Null
 	}
 	return v
+}
+
+func (ec *executionContext) marshalNDocumentReader2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentReaderᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.DocumentReader) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDocumentReader2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentReader(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNDocumentReader2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentReader(ctx context.Context, sel ast.SelectionSet, v *model.DocumentReader) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DocumentReader(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNDocumentReaderKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentReaderKind(ctx context.Context, v any) (model.DocumentReaderKind, error) {
+	var res model.DocumentReaderKind
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNDocumentReaderKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentReaderKind(ctx context.Context, sel ast.SelectionSet, v model.DocumentReaderKind) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNDocumentReaders2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentReaders(ctx context.Context, sel ast.SelectionSet, v *model.DocumentReaders) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DocumentReaders(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNDocumentRestriction2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentRestriction(ctx context.Context, sel ast.SelectionSet, v *model.DocumentRestriction) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DocumentRestriction(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNDocumentRestrictionConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentRestrictionConnection(ctx context.Context, sel ast.SelectionSet, v *model.DocumentRestrictionConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DocumentRestrictionConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNDocumentRestrictionEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentRestrictionEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.DocumentRestrictionEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDocumentRestrictionEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentRestrictionEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNDocumentRestrictionEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentRestrictionEdge(ctx context.Context, sel ast.SelectionSet, v *model.DocumentRestrictionEdge) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DocumentRestrictionEdge(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNDocumentStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋdocumentᚐStatus(ctx context.Context, v any) (document.Status, error) {
@@ -97274,6 +100959,68 @@ func (ec *executionContext) marshalNPageInfo2ᚖentgoᚗioᚋcontribᚋentgqlᚐ
 	return ec._PageInfo(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNPassage2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPassageᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Passage) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPassage2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPassage(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNPassage2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPassage(ctx context.Context, sel ast.SelectionSet, v *model.Passage) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Passage(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPassageConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPassageConnection(ctx context.Context, sel ast.SelectionSet, v *model.PassageConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._PassageConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPassageEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPassageEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.PassageEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPassageEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPassageEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNPassageEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPassageEdge(ctx context.Context, sel ast.SelectionSet, v *model.PassageEdge) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._PassageEdge(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNPassageField2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPassageField(ctx context.Context, v any) (model.PassageField, error) {
 	var res model.PassageField
 	err := res.UnmarshalGQL(v)
@@ -97282,6 +101029,16 @@ func (ec *executionContext) unmarshalNPassageField2githubᚗcomᚋmagpieᚑsearc
 
 func (ec *executionContext) marshalNPassageField2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPassageField(ctx context.Context, sel ast.SelectionSet, v model.PassageField) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) marshalNPassageInContext2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPassageInContext(ctx context.Context, sel ast.SelectionSet, v *model.PassageInContext) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._PassageInContext(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNPlanItemAction2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋplanitemᚐAction(ctx context.Context, v any) (planitem.Action, error) {
@@ -97428,6 +101185,11 @@ func (ec *executionContext) marshalNRecordedEvents2ᚖgithubᚗcomᚋmagpieᚑse
 
 func (ec *executionContext) unmarshalNResetPasswordInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐResetPasswordInput(ctx context.Context, v any) (model.ResetPasswordInput, error) {
 	res, err := ec.unmarshalInputResetPasswordInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNRestrictDocumentInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRestrictDocumentInput(ctx context.Context, v any) (model.RestrictDocumentInput, error) {
+	res, err := ec.unmarshalInputRestrictDocumentInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -99942,6 +103704,13 @@ func (ec *executionContext) unmarshalODocumentOrder2ᚕᚖgithubᚗcomᚋmagpie�
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) marshalODocumentRestriction2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDocumentRestriction(ctx context.Context, sel ast.SelectionSet, v *model.DocumentRestriction) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DocumentRestriction(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalODocumentStatus2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋdocumentᚐStatusᚄ(ctx context.Context, v any) ([]document.Status, error) {

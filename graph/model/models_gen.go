@@ -316,6 +316,8 @@ type ChatSource struct {
 	ID    uuid.UUID `json:"id"`
 	Title string    `json:"title"`
 	URL   *string   `json:"url,omitempty"`
+	// Its passages that the answer cites, or that the agent read of it, at most 10; [n] in the answer opens the first one.
+	Passages []*CitedPassage `json:"passages"`
 }
 
 type ChatSources struct {
@@ -339,6 +341,14 @@ type ChatUsage struct {
 	PromptTokens     int `json:"promptTokens"`
 	CompletionTokens int `json:"completionTokens"`
 	TotalTokens      int `json:"totalTokens"`
+}
+
+type CitedPassage struct {
+	// For the query passage.
+	ID          uuid.UUID `json:"id"`
+	HeadingPath []string  `json:"headingPath"`
+	// The beginning of its text in one line, at most 240 characters.
+	Excerpt string `json:"excerpt"`
 }
 
 type CollectionStats struct {
@@ -766,6 +776,67 @@ type DocumentCounts struct {
 	Deleted    int `json:"deleted"`
 }
 
+type DocumentEvent struct {
+	At   time.Time         `json:"at"`
+	Kind DocumentEventKind `json:"kind"`
+	// The sync that did it; null for none, or if it is not kept any more.
+	JobID *uuid.UUID `json:"jobId,omitempty"`
+	// The person who did it, an email address; null for a sync.
+	Actor *string `json:"actor,omitempty"`
+	// Why, for a failure or a document that is kept although its source lacks it.
+	Reason *string `json:"reason,omitempty"`
+}
+
+type DocumentReader struct {
+	Kind DocumentReaderKind `json:"kind"`
+	// The email address, the domain, or the id of the group at the source.
+	ID string `json:"id"`
+	// The name of a group, else the id.
+	Name string `json:"name"`
+	// How many people and groups are known to belong to a group itself; null for people and domains.
+	Members *int `json:"members,omitempty"`
+}
+
+type DocumentReaders struct {
+	DocumentID uuid.UUID `json:"documentId"`
+	// Whether the connector enforces the permissions of its source: off, strict or permissive.
+	Mode string `json:"mode"`
+	// Whether everybody who may read the collection may read the document, unless it is restricted.
+	Everyone bool `json:"everyone"`
+	// Who may see it at the source; empty with everyone, and while nobody finds it because that is not known.
+	Readers []*DocumentReader `json:"readers"`
+	// Number of readers at the source.
+	ReaderCount int `json:"readerCount"`
+	// Who may see it of them; null without a restriction.
+	Restriction *DocumentRestriction `json:"restriction,omitempty"`
+	// When the readers were last read from the source; null for never.
+	ReadersReadAt *time.Time `json:"readersReadAt,omitempty"`
+	// When the connector's groups had been read; null for never.
+	GroupsReadAt *time.Time `json:"groupsReadAt,omitempty"`
+}
+
+// A restriction that an administrator made.
+type DocumentRestriction struct {
+	DocumentID   uuid.UUID         `json:"documentId"`
+	ConnectorID  uuid.UUID         `json:"connectorId"`
+	CollectionID uuid.UUID         `json:"collectionId"`
+	Readers      []*DocumentReader `json:"readers"`
+	RestrictedAt time.Time         `json:"restrictedAt"`
+	// Email address of the administrator; null if the account is gone.
+	RestrictedBy *string `json:"restrictedBy,omitempty"`
+}
+
+type DocumentRestrictionConnection struct {
+	Edges      []*DocumentRestrictionEdge  `json:"edges"`
+	PageInfo   *entgql.PageInfo[uuid.UUID] `json:"pageInfo"`
+	TotalCount int                         `json:"totalCount"`
+}
+
+type DocumentRestrictionEdge struct {
+	Node   *DocumentRestriction     `json:"node"`
+	Cursor entgql.Cursor[uuid.UUID] `json:"cursor"`
+}
+
 type DocumentStatusChange struct {
 	ID uuid.UUID `json:"id"`
 	// Null, like title and path, for a document that was deleted with its connector.
@@ -1172,6 +1243,42 @@ type OptionDependency struct {
 	Values []any `json:"values"`
 }
 
+// A piece of a document's text that is searched.
+type Passage struct {
+	ID         uuid.UUID `json:"id"`
+	DocumentID uuid.UUID `json:"documentId"`
+	// Its place in the document, from 0.
+	Position int `json:"position"`
+	// The headings above it, the highest first.
+	HeadingPath []string `json:"headingPath"`
+	// Markdown.
+	Text string `json:"text"`
+	// Fragment of the heading above it, for the address of the document; null for none.
+	Anchor *string `json:"anchor,omitempty"`
+	// Page on which it begins, from 1; null in formats without pages.
+	Page *int `json:"page,omitempty"`
+}
+
+type PassageConnection struct {
+	Edges      []*PassageEdge              `json:"edges"`
+	PageInfo   *entgql.PageInfo[uuid.UUID] `json:"pageInfo"`
+	TotalCount int                         `json:"totalCount"`
+}
+
+type PassageEdge struct {
+	Node   *Passage                 `json:"node"`
+	Cursor entgql.Cursor[uuid.UUID] `json:"cursor"`
+}
+
+type PassageInContext struct {
+	Passage  *Passage      `json:"passage"`
+	Document *ent.Document `json:"document"`
+	// The passages before it, in order.
+	Before []*Passage `json:"before"`
+	// The passages after it, in order.
+	After []*Passage `json:"after"`
+}
+
 // Documents whose deletion waits for a decision.
 type PendingDeletion struct {
 	Documents int       `json:"documents"`
@@ -1213,6 +1320,16 @@ type ResetPasswordInput struct {
 	// The value of token= in the link.
 	Token    string `json:"token"`
 	Password string `json:"password"`
+}
+
+// At least one reader, at most 200.
+type RestrictDocumentInput struct {
+	// Email addresses, of members or of people whom secret keys name.
+	Users []string `json:"users,omitempty"`
+	// Everybody with a verified address in exactly this domain.
+	Domains []string `json:"domains,omitempty"`
+	// Ids of groups at the source of the document's connector.
+	Groups []string `json:"groups,omitempty"`
 }
 
 type RunAgentInput struct {
@@ -2167,6 +2284,144 @@ func (e ConversationKind) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+type DocumentEventKind string
+
+const (
+	// It was found for the first time.
+	DocumentEventKindAdded DocumentEventKind = "ADDED"
+	// Its source changed it; the time is that of the source.
+	DocumentEventKindChanged DocumentEventKind = "CHANGED"
+	// Its newest version was indexed.
+	DocumentEventKindIndexed DocumentEventKind = "INDEXED"
+	// Its newest version could not be indexed.
+	DocumentEventKindFailed DocumentEventKind = "FAILED"
+	// It was deleted, by a sync or by hand.
+	DocumentEventKindDeleted DocumentEventKind = "DELETED"
+	// A deletion waits for approval.
+	DocumentEventKindQuarantined DocumentEventKind = "QUARANTINED"
+	// A person restored it.
+	DocumentEventKindRestored DocumentEventKind = "RESTORED"
+	// A person allowed syncs to index it again.
+	DocumentEventKindAllowed DocumentEventKind = "ALLOWED"
+	// A person restricted it, or changed the restriction.
+	DocumentEventKindRestricted DocumentEventKind = "RESTRICTED"
+	// A person ended its restriction.
+	DocumentEventKindUnrestricted DocumentEventKind = "UNRESTRICTED"
+)
+
+var AllDocumentEventKind = []DocumentEventKind{
+	DocumentEventKindAdded,
+	DocumentEventKindChanged,
+	DocumentEventKindIndexed,
+	DocumentEventKindFailed,
+	DocumentEventKindDeleted,
+	DocumentEventKindQuarantined,
+	DocumentEventKindRestored,
+	DocumentEventKindAllowed,
+	DocumentEventKindRestricted,
+	DocumentEventKindUnrestricted,
+}
+
+func (e DocumentEventKind) IsValid() bool {
+	switch e {
+	case DocumentEventKindAdded, DocumentEventKindChanged, DocumentEventKindIndexed, DocumentEventKindFailed, DocumentEventKindDeleted, DocumentEventKindQuarantined, DocumentEventKindRestored, DocumentEventKindAllowed, DocumentEventKindRestricted, DocumentEventKindUnrestricted:
+		return true
+	}
+	return false
+}
+
+func (e DocumentEventKind) String() string {
+	return string(e)
+}
+
+func (e *DocumentEventKind) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = DocumentEventKind(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid DocumentEventKind", str)
+	}
+	return nil
+}
+
+func (e DocumentEventKind) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *DocumentEventKind) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e DocumentEventKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+type DocumentReaderKind string
+
+const (
+	DocumentReaderKindUser   DocumentReaderKind = "USER"
+	DocumentReaderKindDomain DocumentReaderKind = "DOMAIN"
+	DocumentReaderKindGroup  DocumentReaderKind = "GROUP"
+)
+
+var AllDocumentReaderKind = []DocumentReaderKind{
+	DocumentReaderKindUser,
+	DocumentReaderKindDomain,
+	DocumentReaderKindGroup,
+}
+
+func (e DocumentReaderKind) IsValid() bool {
+	switch e {
+	case DocumentReaderKindUser, DocumentReaderKindDomain, DocumentReaderKindGroup:
+		return true
+	}
+	return false
+}
+
+func (e DocumentReaderKind) String() string {
+	return string(e)
+}
+
+func (e *DocumentReaderKind) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = DocumentReaderKind(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid DocumentReaderKind", str)
+	}
+	return nil
+}
+
+func (e DocumentReaderKind) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *DocumentReaderKind) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e DocumentReaderKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 type EventType string
 
 const (
@@ -3086,6 +3341,10 @@ const (
 	VisibilityRuleMember VisibilityRule = "MEMBER"
 	// Neither the person nor a group of theirs may see it.
 	VisibilityRuleNotListed VisibilityRule = "NOT_LISTED"
+	// An administrator restricted it, the person is among those who were named, and may see it at the source.
+	VisibilityRuleNamed VisibilityRule = "NAMED"
+	// An administrator restricted it, and the person is not among those who were named.
+	VisibilityRuleRestricted VisibilityRule = "RESTRICTED"
 	// Its readers are unknown, so that nobody finds it.
 	VisibilityRuleUnknown VisibilityRule = "UNKNOWN"
 	// A group of the person may see it, but the groups were read too long ago.
@@ -3099,13 +3358,15 @@ var AllVisibilityRule = []VisibilityRule{
 	VisibilityRuleListed,
 	VisibilityRuleMember,
 	VisibilityRuleNotListed,
+	VisibilityRuleNamed,
+	VisibilityRuleRestricted,
 	VisibilityRuleUnknown,
 	VisibilityRuleStale,
 }
 
 func (e VisibilityRule) IsValid() bool {
 	switch e {
-	case VisibilityRuleOpen, VisibilityRulePermissive, VisibilityRuleEveryone, VisibilityRuleListed, VisibilityRuleMember, VisibilityRuleNotListed, VisibilityRuleUnknown, VisibilityRuleStale:
+	case VisibilityRuleOpen, VisibilityRulePermissive, VisibilityRuleEveryone, VisibilityRuleListed, VisibilityRuleMember, VisibilityRuleNotListed, VisibilityRuleNamed, VisibilityRuleRestricted, VisibilityRuleUnknown, VisibilityRuleStale:
 		return true
 	}
 	return false

@@ -52,6 +52,7 @@ func (c *citationRewriter) sourceNumber(passage int) int {
 		n = len(c.sources)
 		c.sourceNumbers[hit.Document] = n
 	}
+	c.sources[n-1].Passages = withPassage(c.sources[n-1].Passages, hit)
 	return n
 }
 

@@ -1,7 +1,9 @@
 package chat
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/google/uuid"
@@ -19,11 +21,12 @@ type Citations struct {
 	mu       sync.Mutex
 	rewriter *citationRewriter
 	numbers  map[uuid.UUID]int
+	passages map[uuid.UUID][]CitedPassage // that were added, by document
 }
 
 // NewCitations returns a Citations without documents.
 func NewCitations() *Citations {
-	return &Citations{rewriter: newCitationRewriter(nil), numbers: make(map[uuid.UUID]int)}
+	return &Citations{rewriter: newCitationRewriter(nil), numbers: make(map[uuid.UUID]int), passages: make(map[uuid.UUID][]CitedPassage)}
 }
 
 // Add returns the number of a passage's document, from 1. The first passage of
@@ -37,6 +40,7 @@ func (c *Citations) Add(hit search.Hit) int {
 		n = len(c.rewriter.hits)
 		c.numbers[hit.Document] = n
 	}
+	c.passages[hit.Document] = withPassage(c.passages[hit.Document], hit)
 	return n
 }
 
@@ -63,11 +67,42 @@ func (c *Citations) Cite(number int) string {
 	return "[" + strconv.Itoa(c.rewriter.sourceNumber(number-1)) + "]"
 }
 
-// Sources returns the cited documents in the order of their numbers.
+// Sources returns the cited documents in the order of their numbers, with the
+// passages that were added of each.
 func (c *Citations) Sources() []Source {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return append([]Source{}, c.rewriter.sources...)
+	out := append([]Source{}, c.rewriter.sources...)
+	for i := range out {
+		out[i].Passages = slices.Clone(c.passages[out[i].ID])
+	}
+	return out
+}
+
+// Limits of the cited passages of a source.
+const (
+	maxCitedPassages = 10
+	maxExcerpt       = 240 // characters
+)
+
+// withPassage adds a passage to those of a source, once and up to the limit.
+func withPassage(passages []CitedPassage, hit search.Hit) []CitedPassage {
+	if len(passages) >= maxCitedPassages || slices.ContainsFunc(passages, func(p CitedPassage) bool { return p.ID == hit.Passage }) {
+		return passages
+	}
+	return append(passages, CitedPassage{
+		ID: hit.Passage, HeadingPath: append([]string{}, hit.Headings...),
+		Excerpt: quote.TruncateAtWord(strings.Join(strings.Fields(hit.Text), " "), maxExcerpt),
+	})
+}
+
+// StoredSources returns sources as a message stores them.
+func StoredSources(sources []Source) []map[string]any {
+	list := make([]map[string]any, len(sources))
+	for i, s := range sources {
+		list[i] = map[string]any{"id": s.ID.String(), "title": s.Title, "url": s.URL, "passages": append([]CitedPassage{}, s.Passages...)}
+	}
+	return list
 }
 
 // Excerpt is a verbatim part of a passage, with citations of its author

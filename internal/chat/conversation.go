@@ -132,13 +132,9 @@ func (c *Chat) insertAnswer(ctx context.Context, v viewer.Viewer, id uuid.UUID, 
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	list := make([]map[string]any, len(sources))
-	for i, s := range sources {
-		list[i] = map[string]any{"id": s.ID.String(), "title": s.Title, "url": s.URL}
-	}
 	now := c.opt.Now()
 	err := c.client.Message.Create().SetConversationID(id).SetSubjectID(v.Subject).SetRequestID(requestid.From(ctx)).
-		SetRole(message.RoleAssistant).SetContent(text).SetSources(list).
+		SetRole(message.RoleAssistant).SetContent(text).SetSources(StoredSources(sources)).
 		SetPromptTokens(usage.PromptTokens).SetCompletionTokens(usage.CompletionTokens).
 		SetCreatedAt(now).SetUpdatedAt(now).
 		Exec(ctx)

@@ -33,6 +33,16 @@ type Source struct {
 	ID    uuid.UUID // of the document
 	Title string
 	URL   string // "" if the document has none
+	// Passages are those that are cited, or that the model of an agent read of the
+	// document, at most 10.
+	Passages []CitedPassage
+}
+
+// A CitedPassage is a passage that an answer cites.
+type CitedPassage struct {
+	ID          uuid.UUID `json:"id"`
+	HeadingPath []string  `json:"headingPath"`
+	Excerpt     string    `json:"excerpt"` // the beginning of its text in one line
 }
 
 // FollowUp holds up to three questions that the searched documents answer.

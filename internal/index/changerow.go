@@ -139,9 +139,11 @@ func (d *entryDecoder) begin(c *changeRow) error {
 	if d.entry.Time, err = timeOf(c[columnTime]); err != nil {
 		return err
 	}
-	if d.entry.Readers, err = textsOf(c[columnReaders]); err != nil {
+	readers, err := textsOf(c[columnReaders])
+	if err != nil {
 		return err
 	}
+	d.entry.Readers, d.entry.Restriction = splitReaders(readers)
 	d.entry.Source = d.name(c[columnSource])
 	if id := c[columnConnector]; len(id) == len(uuid.UUID{}) {
 		text, _ := uuid.UUID(id).MarshalText() // never fails

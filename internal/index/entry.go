@@ -25,6 +25,9 @@ type Entry struct {
 	// Readers are the principals that may find the document; nil lets everyone
 	// who reaches the collection find it, an empty list nobody.
 	Readers []string
+	// Restriction are those to whom it is restricted beside; nil for no restriction. A
+	// viewer must be among both.
+	Restriction []string
 
 	Passages []EntryPassage // by Ordinal, which need not start at 0 nor be without gaps
 }

@@ -34,7 +34,9 @@ type DocumentChange struct {
 	// Readers are the principals that may read it, as [Record].Readers are; Closed
 	// tells that nobody may yet.
 	Readers []string
-	Closed  bool
+	// Restriction are those to whom it is restricted beside; nil for no restriction.
+	Restriction []string
+	Closed      bool
 }
 
 // StatusCounts are numbers of documents by status.
@@ -158,7 +160,7 @@ func (s *Store) DocumentChanges(ctx context.Context, scope viewer.Scope, collect
 		return nil, fmt.Errorf("read changed documents: %w", err)
 	}
 	rows, err := s.pool.Query(ctx, `select x.change_number, x.document_id, coalesce(d.connector_id, $6), coalesce(d.title, ''), coalesce(d.path, ''),
-			coalesce(d.status, 'DELETED'), coalesce(d.failure, ''), d.readers, coalesce(k.closed, false)
+			coalesce(d.status, 'DELETED'), coalesce(d.failure, ''), d.readers, d.restricted_to, coalesce(k.closed, false)
 		from (
 			select change_number, document_id from document_changes
 			where collection_id = $1 and workspace_id = $2 and change_number >= $3 and (change_number, document_id) > ($3, $4)
@@ -171,7 +173,7 @@ func (s *Store) DocumentChanges(ctx context.Context, scope viewer.Scope, collect
 		return nil, fmt.Errorf("read changed documents: %w", readable(err))
 	}
 	changes, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c DocumentChange, err error) {
-		err = row.Scan(&c.At.Number, &c.Document, &c.Connector, &c.Title, &c.Path, &c.Status, &c.Failure, &c.Readers, &c.Closed)
+		err = row.Scan(&c.At.Number, &c.Document, &c.Connector, &c.Title, &c.Path, &c.Status, &c.Failure, &c.Readers, &c.Restriction, &c.Closed)
 		c.At.Document = c.Document
 		return c, err
 	})

@@ -129,7 +129,8 @@ func (s *Store) Restricted(ctx context.Context, scope viewer.Scope, connector uu
 // mayRead is the condition under which a document (alias d) may be read, with the
 // parameters $n and $n+1.
 func mayRead(n int) string {
-	return fmt.Sprintf(` and ($%d or (d.readers is null or d.readers && $%d::text[]) and d.connector_id not in (select id from connectors where closed))`, n, n+1)
+	return fmt.Sprintf(` and ($%d or (d.readers is null or d.readers && $%[2]d::text[]) and (d.restricted_to is null or d.restricted_to && $%[2]d::text[])
+		and d.connector_id not in (select id from connectors where closed))`, n, n+1)
 }
 
 // readersOf are the two parameters of mayRead for the viewer in ctx.

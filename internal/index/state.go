@@ -51,7 +51,8 @@ const (
 
 	statesInScope = `select c.id, c.name, c.embedding_model, coalesce(s.generation, 0), coalesce(s.change_number, 0),
 			coalesce(s.required_number, 0), coalesce(s.documents, 0), coalesce(s.passages, 0), coalesce(s.words, 0),
-			exists (select from documents d where d.collection_id = c.id and d.readers is not null),
+			exists (select from documents d where d.collection_id = c.id and d.readers is not null)
+				or exists (select from documents d where d.collection_id = c.id and d.restricted_to is not null),
 			case when exists (select from connectors k where k.workspace_id = c.workspace_id and k.collection_id = c.id and k.closed) then array(
 				select k.id::text from connectors k where k.workspace_id = c.workspace_id and k.collection_id = c.id and not k.closed) end,
 			exists (select from search_indexes x where x.collection_id = c.id)

@@ -34,8 +34,9 @@ func TestSearchesFindReadableDocumentsOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.tenant()
+	documents := map[string]uuid.UUID{}
 	for path, readers := range map[string][]string{"open.md": nil, "ann.md": {"user:ann"}, "staff.md": {"group:staff", "user:ben"}, "nobody.md": {}} {
-		f.add(id, path, "# Otters\n\nOf otters in "+path+".", func(r *index.Record) { r.Title, r.Readers = path, readers })
+		documents[path] = f.add(id, path, "# Otters\n\nOf otters in "+path+".", func(r *index.Record) { r.Title, r.Readers = path, readers })
 	}
 	stored := newEngine(t, f.db, analysis.New(), f.models, search.Options{Memory: -1})
 	key := viewer.With(t.Context(), viewer.Viewer{Workspace: uuid.New(), Kind: viewer.KindKey, Secret: true, AllCollections: true})
@@ -66,6 +67,39 @@ func TestSearchesFindReadableDocumentsOnly(t *testing.T) {
 		count("ann with a filter on staff", viewerWith(t, []string{"user:ann"}), both, 2)
 		count("ann of the staff", viewerWith(t, []string{"user:ann", "group:staff"}), none, 3)
 		count("Magpie", viewerWith(t, nil), none, 4)
+	}
+	// Restrictions narrow.
+	for document, to := range map[uuid.UUID][]string{documents["open.md"]: {"named:ann", "group:staff"}, documents["staff.md"]: {"user:ben"}} {
+		tx, err := f.db.Ent.Tx(t.Context())
+		if err == nil {
+			_, err = f.index.RestrictIn(t.Context(), tx.Client(), id.scope, document, to, uuid.Nil)
+		}
+		if err == nil {
+			err = tx.Commit()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, engine := range map[string]*search.Engine{"resident": f.engine, "stored": stored} {
+		for _, try := range []struct {
+			as         string
+			principals []string
+			want       int
+		}{
+			{"somebody", []string{}, 0}, {"ann", []string{"user:ann"}, 1}, {"ann, who is named", []string{"user:ann", "named:ann"}, 2},
+			{"the staff", []string{"group:staff"}, 1}, {"ben", []string{"user:ben"}, 1}, {"ben of the staff", []string{"user:ben", "group:staff"}, 2}, {"Magpie", nil, 4},
+		} {
+			ctx := viewerWith(t, try.principals)
+			r, err := engine.Search(ctx, id.scope, search.Query{Text: "otters", Limit: 10})
+			if err != nil || len(r.Hits) != try.want || r.Total != try.want {
+				t.Errorf("%s: Search as %s with restrictions = %+v, %v, want %d hits", name, try.as, r, err, try.want)
+			}
+			facets, err := engine.DocumentFacets(ctx, id.scope, search.Query{Facets: allFacets()})
+			if err != nil || facets[0].Documents != try.want {
+				t.Errorf("%s: DocumentFacets as %s with restrictions = %+v, %v, want %d documents", name, try.as, facets, err, try.want)
+			}
+		}
 	}
 	// Only Magpie finds documents of a closed connector.
 	other := id

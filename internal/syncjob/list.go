@@ -10,6 +10,7 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/ent"
 	entconnector "github.com/magpie-search/magpie/ent/connector"
+	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/ent/planitem"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
@@ -91,7 +92,7 @@ func StartedAt(row *ent.SyncJob) time.Time {
 }
 
 // HidePaths returns an interceptor that removes the paths from jobs of connectors
-// that enforce the permissions of their source, since not everybody may know these
+// that enforce the permissions of their source or have restricted documents, since not everybody may know these
 // paths. Administrators and Magpie itself see them.
 func (j *Jobs) HidePaths() ent.Interceptor {
 	return ent.InterceptFunc(func(next ent.Querier) ent.Querier {
@@ -130,6 +131,16 @@ func (j *Jobs) hidePaths(ctx context.Context, jobs []*ent.SyncJob) error {
 	for _, row := range rows {
 		_, enforced := connectors.Settings{Config: row.Config}.IncludesPermissions()
 		open[row.ID] = !enforced
+	}
+	v, _ := viewer.From(ctx)
+	var restricted []uuid.UUID
+	err = transaction.Client(ctx, j.client).Document.Query().Where(document.ConnectorIDIn(ids...), document.Restricted(true)).
+		Unique(true).Select(document.FieldConnectorID).Scan(viewer.With(ctx, viewer.System(v.Workspace)), &restricted)
+	if err != nil {
+		return err
+	}
+	for _, id := range restricted {
+		open[id] = false
 	}
 	for _, job := range jobs {
 		if !open[job.ConnectorID] {

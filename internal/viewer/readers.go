@@ -23,6 +23,27 @@ func (v Viewer) ReaderEmail() string {
 	}
 }
 
+// Named returns the principal of an address that a restriction names. The person
+// with this address in the workspace has it, whether the address is verified or not,
+// because an administrator has let them in by it; and the end user with it, whom a
+// request with a secret key names.
+func Named(email string) string { return NamedPrefix + strings.ToLower(email) }
+
+// NamedPrefix begins the principals that Named returns. Sources do not report such.
+const NamedPrefix = "named:"
+
+// named returns the viewer's principal in restrictions, if there is one.
+func (v Viewer) named() []string {
+	switch {
+	case v.Kind == KindSession && v.Email != "":
+		return []string{Named(v.Email)}
+	case v.Kind == KindKey && v.Secret && v.EndUser != "":
+		return []string{Named(v.EndUser)}
+	default:
+		return nil
+	}
+}
+
 // Principals finds the principals of a person: the person and the groups that
 // contain them, directly or not (principal.Store).
 type Principals interface {
@@ -58,14 +79,18 @@ func ReadersOf(ctx context.Context) (Readers, error) {
 	}
 	email := v.ReaderEmail()
 	p, known := ctx.Value(principalsKey{}).(Principals)
-	if email == "" || !known || v.Workspace == uuid.Nil {
+	if !known || v.Workspace == uuid.Nil {
 		return Readers{}, nil
 	}
-	principals, err := p.Of(ctx, v.Workspace, email)
+	principals := v.named()
+	if email == "" {
+		return Readers{principals: principals}, nil
+	}
+	more, err := p.Of(ctx, v.Workspace, email)
 	if err != nil {
 		return Readers{}, err
 	}
-	return Readers{principals: principals}, nil
+	return Readers{principals: append(principals, more...)}, nil
 }
 
 // Everything reports whether all documents may be read.
@@ -80,9 +105,13 @@ func (r Readers) Principals() []string {
 	return r.principals
 }
 
-// CanRead reports whether a document with these readers may be read. Nil means that
-// everybody may read it, an empty list that nobody may.
-func (r Readers) CanRead(readers []string) bool {
-	return r.everything || readers == nil ||
-		slices.ContainsFunc(readers, func(reader string) bool { return slices.Contains(r.principals, reader) })
+// CanRead reports whether a document with these readers and this restriction may be
+// read: one of the viewer's principals must be among both. Nil means everybody, an
+// empty list nobody.
+func (r Readers) CanRead(readers, restriction []string) bool {
+	return r.everything || r.isAmong(readers) && r.isAmong(restriction)
+}
+
+func (r Readers) isAmong(readers []string) bool {
+	return readers == nil || slices.ContainsFunc(readers, func(reader string) bool { return slices.Contains(r.principals, reader) })
 }

@@ -19,7 +19,7 @@ import (
 // segment before it; empty for the name of a provider, which is nobody's.
 func (b belongings) after(segment string) (string, bool) {
 	id, ok := map[string]string{
-		"collections": b.collection, "connectors": b.connector, "documents": b.document, "sync": b.job, "plan": b.plan, "items": b.item,
+		"collections": b.collection, "connectors": b.connector, "documents": b.document, "passages": b.passage, "sync": b.job, "plan": b.plan, "items": b.item,
 		"databases": b.connector, "tables": "orders", "groups": "staff", "conversations": b.conversation, "messages": b.message, "api-keys": b.key,
 		"agents": b.agent, "agent-templates": b.template, "from-template": b.template, "memories": b.memory, "runs": b.run, "inbound": b.integration, "inbound-events": b.event, "approvals": b.approval, "tool-grants": b.allowed, "automations": b.automation,
 		"tool-integrations": b.tools, "tools": b.tool, "automation-runs": b.automated,
@@ -31,7 +31,7 @@ func (b belongings) after(segment string) (string, bool) {
 // ids are all of somebody's.
 func (b belongings) ids() []string {
 	return []string{
-		b.collection, b.connector, b.document, b.job, b.plan, b.item, b.conversation, b.message, b.key,
+		b.collection, b.connector, b.document, b.passage, b.job, b.plan, b.item, b.conversation, b.message, b.key,
 		b.agent, b.template, b.memory, b.run, b.dialogue, b.integration, b.event, b.approval, b.allowed, b.automation, b.automated, b.tools, b.tool, b.workspace, b.session, b.member, b.invitation,
 	}
 }

@@ -17,6 +17,7 @@ import (
 // belongings are the ids of somebody's things.
 type belongings struct {
 	collection, connector, document, job, item string
+	passage                                    string // of the document
 	plan                                       string // a job, as job is
 	conversation, message                      string // of a chat, and its answer
 	agent, template, memory, run, dialogue     string // dialogue is the conversation of the run
@@ -84,6 +85,15 @@ func (s *service) furnish(name string) belongings {
 		s.t.Fatalf("%s has %+v", name, rows)
 	}
 	b.document, b.item, b.conversation = rows.Documents.Edges[0].Node.ID, rows.SyncItems.Edges[0].Node.ID, rows.Conversations.Edges[0].Node.ID
+	var read struct {
+		Document struct {
+			Passages struct {
+				Edges []struct{ Node struct{ ID string } }
+			}
+		}
+	}
+	s.graphql(&read, `query($d: ID!) { document(id: $d) { passages(first: 1) { edges { node { id } } } } }`, map[string]any{"d": b.document})
+	b.passage = read.Document.Passages.Edges[0].Node.ID
 	b.key, b.secretKey = rows.CreateAPIKey.APIKey.ID, rows.CreateAPIKey.SecretKey
 	s.graphql(&rows, `query($c: ID!) { conversation(id: $c) { messages(first: 2) { edges { node { id role } } } } }`, map[string]any{"c": b.conversation})
 	for _, m := range rows.Conversation.Messages.Edges {
@@ -163,6 +173,13 @@ func intrusions(ada belongings) map[string]intrusion {
 		"POST /api/v1/collections/{id}/refresh-stats":           {collection + "/refresh-stats", nil, 404},
 		"GET /api/v1/documents/{id}/content":                    {"/api/v1/documents/" + ada.document + "/content", nil, 404},
 		"GET /api/v1/documents/{id}/why":                        {"/api/v1/documents/" + ada.document + "/why?user=ada@example.com", nil, 404},
+		"GET /api/v1/documents/{id}/passages":                   {"/api/v1/documents/" + ada.document + "/passages", nil, 404},
+		"GET /api/v1/documents/{id}/history":                    {"/api/v1/documents/" + ada.document + "/history", nil, 404},
+		"GET /api/v1/documents/{id}/readers":                    {"/api/v1/documents/" + ada.document + "/readers", nil, 404},
+		"PUT /api/v1/documents/{id}/restriction":                {"/api/v1/documents/" + ada.document + "/restriction", map[string]any{"users": []string{"eve@example.com"}}, 404},
+		"DELETE /api/v1/documents/{id}/restriction":             {"/api/v1/documents/" + ada.document + "/restriction", nil, 404},
+		"GET /api/v1/document-restrictions":                     {"/api/v1/document-restrictions?connector=" + ada.connector, nil, 200},
+		"GET /api/v1/passages/{id}":                             {"/api/v1/passages/" + ada.passage, nil, 404},
 		"GET /api/v1/documents/{id}/summary":                    {"/api/v1/documents/" + ada.document + "/summary", nil, 404},
 		"GET /api/v1/connectors":                                {"/api/v1/connectors?collection=" + ada.collection, nil, 200},
 		"POST /api/v1/connectors":                               {"/api/v1/connectors", map[string]any{"name": "x", "type": "file_upload", "collection": ada.collection}, 404},

@@ -68,6 +68,7 @@ type Filter struct {
 	Collection, Connector *uuid.UUID
 	Status                []entdocument.Status // empty: all but deleted
 	Text                  string               // part of the title or path, ignoring case
+	Restricted            *bool                // restricted by hand, or not
 }
 
 // Query returns a query for the documents that f selects.
@@ -83,6 +84,9 @@ func (d *Documents) Query(ctx context.Context, f Filter) *ent.DocumentQuery {
 		query.Where(entdocument.StatusIn(f.Status...))
 	} else {
 		query.Where(entdocument.StatusNEQ(entdocument.StatusDeleted))
+	}
+	if f.Restricted != nil {
+		query.Where(entdocument.Restricted(*f.Restricted))
 	}
 	if text := strings.TrimSpace(f.Text); text != "" {
 		query.Where(entdocument.Or(entdocument.TitleContainsFold(text), entdocument.PathContainsFold(text)))

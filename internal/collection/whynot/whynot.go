@@ -149,6 +149,9 @@ func (x *Explainer) inSearch(ctx context.Context, scope viewer.Scope, a *Answer,
 			a.conclude(NotIndexed, "The document is not in the index at the moment.", "Try again in a moment.")
 		} else {
 			a.Explanation = visibility.Explanation
+			if visibility.Rule == principal.RuleRestricted {
+				a.Change = "Name the person in the restriction of the document, or end it."
+			}
 		}
 		return nil
 	case !readable:

@@ -154,6 +154,9 @@ func record(ctx context.Context, client *ent.Client, connector *ent.Connector, u
 		SetWorkspaceID(connector.WorkspaceID).SetConnectorID(connector.ID).SetPath(u.Path).
 		SetMediaType(u.MediaType).SetBytes(b.size).SetSha256(b.sha256).SetBlobKey(b.key).
 		Save(ctx)
+	if ent.IsConstraintError(err) {
+		return nil, "", apierr.New(apierr.Conflict, fmt.Sprintf("The path %q is taken by a file that you may not see; choose another.", u.Path))
+	}
 	if err != nil {
 		return nil, "", apierr.Wrap("record a file", err)
 	}

@@ -18,14 +18,15 @@ import (
 // Rule is the reason why a person can or cannot read a document.
 type Rule string
 
-// The rules; those up to Member show the document.
+// The rules. Those up to RuleNamed show the document.
 const (
-	// The rules. Those up to RuleMember show the document.
 	RuleOpen       Rule = "OPEN"       // the connector imports no permissions
 	RulePermissive Rule = "PERMISSIVE" // the connector does not enforce them
 	RuleEveryone   Rule = "EVERYONE"   // everyone at the source may read it
 	RuleListed     Rule = "LISTED"     // the person may read it
 	RuleMember     Rule = "MEMBER"     // a group of the person may read it
+	RuleNamed      Rule = "NAMED"      // the restriction names the person, and the source shows it to them
+	RuleRestricted Rule = "RESTRICTED" // the restriction does not name the person
 	RuleNotListed  Rule = "NOT_LISTED" // neither the person nor a group may read it
 	RuleUnknown    Rule = "UNKNOWN"    // the readers are unknown
 	RuleStale      Rule = "STALE"      // a group may read it, but the person's membership is outdated
@@ -38,7 +39,7 @@ type Visibility struct {
 	Visible     bool
 	Rule        Rule
 	Explanation string
-	// Groups is the path, with RuleMember and RuleStale, from a group of the person
+	// Groups is the path, with RuleMember, RuleNamed and RuleStale, from a group of the person
 	// to a group that may read the document.
 	Groups []Group
 	// ReadersAt and GroupsAt are when they were read from the source; nil for
@@ -49,7 +50,7 @@ type Visibility struct {
 // documentState is the state of a document that decides.
 type documentState struct {
 	connector              uuid.UUID
-	readers                []string
+	readers, restriction   []string
 	imports, keeps, closed bool
 	readersAt, groupsAt    *time.Time
 	generation             int64
@@ -57,7 +58,7 @@ type documentState struct {
 	failure                string
 }
 
-const documentStateQuery = `select d.connector_id, d.readers, coalesce(k.config->>'include_permissions' = 'true', false), ` +
+const documentStateQuery = `select d.connector_id, d.readers, d.restricted_to, coalesce(k.config->>'include_permissions' = 'true', false), ` +
 	`coalesce(k.config->>'permission_mode', 'strict') <> 'permissive', k.closed,
 		case when d.readers_at is not null then greatest(d.readers_at, k.readers_at) end, k.groups_at, k.groups_generation,
 		coalesce(k.groups_at <= now() - $5::interval, true), coalesce(k.groups_failure, '')
@@ -90,25 +91,62 @@ func (s *Store) Explain(ctx context.Context, scope viewer.Scope, document uuid.U
 	if err != nil {
 		return Visibility{}, fmt.Errorf("explain the visibility: %w", err)
 	}
-	collections, all := scope.Collections()
-	var state documentState
-	err = s.pool.QueryRow(ctx, documentStateQuery, document, workspace, all, collections, s.opt.MaxAge).Scan(&state.connector, &state.readers, &state.imports, &state.keeps,
-		&state.closed, &state.readersAt, &state.groupsAt, &state.generation, &state.stale, &state.failure)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Visibility{}, apierr.NotFound("Document")
-	}
+	state, err := s.documentState(ctx, scope, document)
 	if err != nil {
-		return Visibility{}, fmt.Errorf("explain the visibility: %w", err)
-	}
-	a := Visibility{Document: document, Email: email, ReadersAt: state.readersAt, GroupsAt: state.groupsAt, Groups: []Group{}}
-	if a.decide(&state) {
-		return a, nil
-	}
-	if a.Groups, err = s.groupPath(ctx, workspace, &state, email); err != nil {
 		return Visibility{}, err
 	}
-	a.decideGroups(&state)
+	a := Visibility{Document: document, Email: email, ReadersAt: state.readersAt, GroupsAt: state.groupsAt, Groups: []Group{}}
+	if state.restriction != nil {
+		if among, err := s.isNamed(ctx, workspace, state, email); err != nil || !among {
+			a.set(false, RuleRestricted, "An administrator restricted the document to people, domains and groups, and the person is not among them.")
+			return a, err
+		}
+	}
+	if !a.decide(state) {
+		if a.Groups, err = s.groupPath(ctx, workspace, state, state.readers, email); err != nil {
+			return Visibility{}, err
+		}
+		a.decideGroups(state)
+	}
+	if state.restriction != nil && a.Visible {
+		a.set(true, RuleNamed, "An administrator restricted the document, and the person is among those who were named. "+a.Explanation)
+	}
 	return a, nil
+}
+
+// documentState reads the state of a document within scope. The error is not_found for
+// a document that does not exist or is out of scope.
+func (s *Store) documentState(ctx context.Context, scope viewer.Scope, document uuid.UUID) (*documentState, error) {
+	workspace, err := scope.Workspace()
+	if err != nil {
+		return nil, fmt.Errorf("read who may see a document: %w", err)
+	}
+	collections, all := scope.Collections()
+	state := &documentState{}
+	err = s.pool.QueryRow(ctx, documentStateQuery, document, workspace, all, collections, s.opt.MaxAge).Scan(&state.connector, &state.readers, &state.restriction, &state.imports, &state.keeps,
+		&state.closed, &state.readersAt, &state.groupsAt, &state.generation, &state.stale, &state.failure)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, apierr.NotFound("Document")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read who may see a document: %w", err)
+	}
+	return state, nil
+}
+
+// isNamed reports whether the restriction of a document names a person: their address,
+// its domain, or a group that they belong to.
+func (s *Store) isNamed(ctx context.Context, workspace uuid.UUID, state *documentState, email string) (bool, error) {
+	for _, p := range append(own(email), viewer.Named(email)) {
+		if slices.Contains(state.restriction, p) {
+			return true, nil
+		}
+	}
+	if state.stale {
+		return false, nil
+	}
+	path, err := s.groupPath(ctx, workspace, state, state.restriction, email)
+	return len(path) > 0, err
 }
 
 func (a *Visibility) set(visible bool, rule Rule, explanation string) bool {
@@ -163,8 +201,8 @@ func (a *Visibility) decideGroups(state *documentState) {
 }
 
 // groupPath returns the shortest path from a group of the person to a group that
-// may read the document. It is empty if there is none.
-func (s *Store) groupPath(ctx context.Context, workspace uuid.UUID, state *documentState, email string) ([]Group, error) {
+// is among readers. It is empty if there is none.
+func (s *Store) groupPath(ctx context.Context, workspace uuid.UUID, state *documentState, readers []string, email string) ([]Group, error) {
 	parent := map[string]string{} // the member through which a group was found
 	roots := own(email)
 	for frontier := roots; len(frontier) > 0 && state.generation > 0 && len(parent) < maxGroups; {
@@ -185,7 +223,7 @@ func (s *Store) groupPath(ctx context.Context, workspace uuid.UUID, state *docum
 			return nil, fmt.Errorf("follow the groups: %w", err)
 		}
 		for _, found := range frontier {
-			if slices.Contains(state.readers, group(state.connector, found)) {
+			if slices.Contains(readers, group(state.connector, found)) {
 				return s.namedGroups(ctx, workspace, state, pathTo(parent, found, roots))
 			}
 		}

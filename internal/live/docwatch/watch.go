@@ -94,7 +94,7 @@ func (w *watcher) matches(c *index.DocumentChange) bool {
 // mayRead reports whether the readers may see the change of a document. The change of
 // a deleted row has only its id.
 func mayRead(readers viewer.Readers, c *index.DocumentChange) bool {
-	return c.Connector == uuid.Nil || readers.Everything() || !c.Closed && readers.CanRead(c.Readers)
+	return c.Connector == uuid.Nil || readers.Everything() || !c.Closed && readers.CanRead(c.Readers, c.Restriction)
 }
 
 // Watch returns the events of documents in a scope, as converted by convert. The

@@ -22,7 +22,7 @@ type entry struct {
 	words                               [index.FieldCount]int32
 	section, version, language, docType string
 	source, connector                   string
-	tags, readers                       []string
+	tags, readers, restriction          []string
 	time                                time.Time
 	live                                bool
 	lexemes                             map[string][]uint16
@@ -35,7 +35,7 @@ func (f *fixture) oracle(id tenant) oracle {
 	rows, err := f.owner.Query(f.Context(), `select i.passage_id, i.document_id, i.ordinal,
 			i.title_words, i.heading_words, i.path_words, i.body_words, i.lexemes, i.embedding,
 			coalesce(d.section, ''), coalesce(d.version, ''), coalesce(d.language, ''), coalesce(d.doc_type, ''),
-			coalesce(d.tags, '[]'), d.readers, coalesce(d.source_updated_at, d.source_created_at), d.deleted_at is null,
+			coalesce(d.tags, '[]'), d.readers, d.restricted_to, coalesce(d.source_updated_at, d.source_created_at), d.deleted_at is null,
 			(select type from connectors where id = d.connector_id), d.connector_id::text
 		from passage_index i join documents d on d.id = i.document_id where i.collection_id = $1`, id.collection)
 	if err != nil {
@@ -54,7 +54,7 @@ func (f *fixture) oracle(id tenant) oracle {
 			f.Fatal(err)
 		}
 		if err := rows.Scan(&e.passage, &e.document, &e.ordinal, &e.words[0], &e.words[1], &e.words[2], &e.words[3], nil, &vector,
-			&e.section, &e.version, &e.language, &e.docType, &e.tags, &e.readers, &at, &e.live, &e.source, &e.connector); err != nil {
+			&e.section, &e.version, &e.language, &e.docType, &e.tags, &e.readers, &e.restriction, &at, &e.live, &e.source, &e.connector); err != nil {
 			f.Fatal(err)
 		}
 		if at != nil {
@@ -91,7 +91,8 @@ func (e *entry) passes(f *rank.Filter) bool {
 		(!f.From.IsZero() || !f.Until.IsZero()) && e.time.IsZero(),
 		!f.From.IsZero() && e.time.Before(f.From),
 		!f.Until.IsZero() && !e.time.Before(f.Until),
-		f.Readers != nil && e.readers != nil && !common(e.readers, f.Readers):
+		f.Readers != nil && e.readers != nil && !common(e.readers, f.Readers),
+		f.Readers != nil && e.restriction != nil && !common(e.restriction, f.Readers):
 		return false
 	}
 	for _, p := range f.Phrases {

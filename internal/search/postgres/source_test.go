@@ -68,6 +68,9 @@ func (f *fixture) crowd(random *rand.Rand, documents int) tenant {
 			}
 			f.exec("update documents set readers = $2 where id = $1", document, readers)
 		}
+		if random.IntN(4) == 0 {
+			f.exec("update documents set restricted_to = $2, restricted = true where id = $1", document, []string{[]string{"ann", "bob"}[random.IntN(2)]})
+		}
 		if random.IntN(8) == 0 {
 			deleted = append(deleted, document)
 		}

@@ -30,8 +30,9 @@ type documents struct {
 	// readerSet is the set of readers of each document; nil if none is restricted.
 	readerSet []uint32
 	// The readers in set i are reader[readerAt[i]:readerAt[i+1]], as numbers in
-	// principals. Set everyone has no members.
-	readerAt, reader []uint32
+	// principals. Set everyone has no members. A viewer must also be among set
+	// alsoSet[i], which is before i.
+	readerAt, reader, alsoSet []uint32
 
 	names      [rank.FacetCount]names
 	principals names
@@ -63,7 +64,7 @@ func (d *documents) bytes() int64 {
 	for _, v := range d.values {
 		n += int64(4 * len(v))
 	}
-	n += int64(4 * (len(d.tagAt) + len(d.tag) + len(d.readerSet) + len(d.readerAt) + len(d.reader)))
+	n += int64(4 * (len(d.tagAt) + len(d.tag) + len(d.readerSet) + len(d.readerAt) + len(d.reader) + len(d.alsoSet)))
 	for _, v := range d.names {
 		n += v.bytes()
 	}
@@ -91,16 +92,17 @@ func (d *documents) tagsOf(document uint32) []uint32 {
 
 // attributes of a document.
 type attributes struct {
-	id      uuid.UUID
-	values  [rank.FacetTag]string
-	tags    []string
-	time    int64
-	readers []string // nil for everyone
+	id     uuid.UUID
+	values [rank.FacetTag]string
+	tags   []string
+	time   int64
+	// A reader must be among both; nil for everyone.
+	readers, restriction []string
 }
 
 func attributesOf(e *index.Entry) attributes {
 	return attributes{
-		id: e.Document, tags: e.Tags, readers: e.Readers, time: micros(e.Time),
+		id: e.Document, tags: e.Tags, readers: e.Readers, restriction: e.Restriction, time: micros(e.Time),
 		values: [rank.FacetTag]string{
 			rank.FacetSection: e.Section, rank.FacetVersion: e.Version,
 			rank.FacetLanguage: e.Language, rank.FacetDocType: e.DocType,
@@ -127,12 +129,21 @@ func (d *documents) attributes(document uint32) attributes {
 	}
 	if len(d.readerSet) > 0 && d.readerSet[document] != everyone {
 		set := d.readerSet[document]
-		a.readers = []string{}
-		for _, m := range d.reader[d.readerAt[set]:d.readerAt[set+1]] {
-			a.readers = append(a.readers, d.principals[m])
+		a.readers = d.readersOf(set)
+		if other := d.alsoSet[set]; other != everyone {
+			a.restriction = d.readersOf(other)
 		}
 	}
 	return a
+}
+
+// readersOf returns the readers in a set.
+func (d *documents) readersOf(set uint32) []string {
+	readers := []string{}
+	for _, m := range d.reader[d.readerAt[set]:d.readerAt[set+1]] {
+		readers = append(readers, d.principals[m])
+	}
+	return readers
 }
 
 // A nameBuilder numbers strings in the order in which they come.
@@ -197,17 +208,17 @@ func (b *documentBuilder) add(a *attributes) {
 		}
 	}
 	d.tag = append(d.tag, b.row...)
-	d.readerSet = append(d.readerSet, b.addReaders(a.readers))
+	d.readerSet = append(d.readerSet, b.addReaders(a.readers, b.addReaders(a.restriction, everyone)))
 }
 
-// addReaders returns the set of the readers.
-func (b *documentBuilder) addReaders(readers []string) uint32 {
+// addReaders returns the set of the readers, who must be in another set, too.
+func (b *documentBuilder) addReaders(readers []string, other uint32) uint32 {
 	if b.sets == nil {
 		b.sets = make(map[string]uint32)
-		b.out.readerAt = append(b.out.readerAt, 0) // everyone
+		b.out.readerAt, b.out.alsoSet = append(b.out.readerAt, 0), append(b.out.alsoSet, everyone) // everyone
 	}
 	if readers == nil {
-		return everyone
+		return other
 	}
 	b.row, b.key = b.row[:0], b.key[:0]
 	for _, r := range readers {
@@ -215,6 +226,7 @@ func (b *documentBuilder) addReaders(readers []string) uint32 {
 	}
 	slices.Sort(b.row)
 	b.row = slices.Compact(b.row)
+	b.key = appendVarint(b.key, other)
 	for _, n := range b.row {
 		b.key = appendVarint(b.key, n)
 	}
@@ -223,7 +235,7 @@ func (b *documentBuilder) addReaders(readers []string) uint32 {
 	}
 	set := u32(len(b.out.readerAt))
 	b.sets[string(b.key)] = set
-	b.out.readerAt = append(b.out.readerAt, u32(len(b.out.reader)))
+	b.out.readerAt, b.out.alsoSet = append(b.out.readerAt, u32(len(b.out.reader))), append(b.out.alsoSet, other)
 	b.out.reader = append(b.out.reader, b.row...)
 	return set
 }
@@ -248,11 +260,12 @@ func (b *documentBuilder) finish() documents {
 	}
 	d.principals, newNumbers = b.principals.sorted()
 	if len(b.sets) == 0 {
-		d.readerSet, d.readerAt, d.reader = nil, nil, nil
+		d.readerSet, d.readerAt, d.reader, d.alsoSet = nil, nil, nil, nil
 	} else {
 		d.readerSet = trim(d.readerSet)
 		d.readerAt = trim(append(d.readerAt, u32(len(d.reader))))
 		d.reader = renumber(d.reader, newNumbers)
+		d.alsoSet = trim(d.alsoSet)
 	}
 	d.byID = make([]uint32, n)
 	for i := range d.byID {

@@ -121,6 +121,9 @@ func (w *world) entry(id uuid.UUID) *index.Entry {
 	case 1:
 		e.Readers = []string{w.choose("anna", "ben"), w.choose("ben", "cleo", "ops")}
 	}
+	if w.IntN(4) == 0 {
+		e.Restriction = []string{w.choose("anna", "ben"), w.choose("ben", "ops")}
+	}
 	title := w.field(nil, 1, 1+w.IntN(4))
 	ordinal := int32(0)
 	for range 1 + w.IntN(4) {
@@ -282,6 +285,7 @@ func (k *passage) satisfies(f *rank.Filter) bool {
 		(f.From.IsZero() || !e.Time.IsZero() && !e.Time.Before(f.From)) &&
 		(f.Until.IsZero() || !e.Time.IsZero() && e.Time.Before(f.Until)) &&
 		(f.Readers == nil || e.Readers == nil || len(f.Readers) > 0 && any(f.Readers, e.Readers)) &&
+		(f.Readers == nil || e.Restriction == nil || len(f.Readers) > 0 && any(f.Readers, e.Restriction)) &&
 		!slices.ContainsFunc(f.Phrases, func(p rank.Phrase) bool { return !k.contains(p) }) &&
 		!slices.ContainsFunc(f.Excluded, k.contains)
 }

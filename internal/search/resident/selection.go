@@ -116,7 +116,8 @@ func (n names) membership(list []string) []bool {
 	return out
 }
 
-// readableSets returns, for each set of readers, whether it has one of the principals.
+// readableSets returns, for each set of readers, whether it has one of the principals,
+// and the set that belongs to it too.
 func (d *documents) readableSets(principals []string) []bool {
 	listed := make([]bool, len(d.principals))
 	for _, name := range principals {
@@ -127,7 +128,7 @@ func (d *documents) readableSets(principals []string) []bool {
 	out := make([]bool, len(d.readerAt)-1)
 	out[everyone] = true
 	for set := 1; set < len(out); set++ {
-		out[set] = slices.ContainsFunc(d.reader[d.readerAt[set]:d.readerAt[set+1]], func(r uint32) bool { return listed[r] })
+		out[set] = slices.ContainsFunc(d.reader[d.readerAt[set]:d.readerAt[set+1]], func(r uint32) bool { return listed[r] }) && out[d.alsoSet[set]]
 	}
 	return out
 }
