@@ -72,7 +72,7 @@ export function Confirmations() {
               </Button>
               <Button
                 type="submit"
-                color={question.destructive === false ? undefined : 'red'}
+                color={question.destructive === false ? undefined : 'red.8'}
                 disabled={question.typed !== undefined && typed !== question.typed}
               >
                 {question.action}

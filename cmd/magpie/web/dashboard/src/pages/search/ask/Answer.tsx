@@ -4,12 +4,13 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { t } from '../../../i18n';
 import { Icon } from '../../../kit/Icon';
 import { Markdown } from '../../../kit/Markdown';
-import type { Source } from './answers';
+import type { Cited, Source } from './answers';
 
 interface Props {
   text: string;
   sources: Source[];
-  onCite: (source: Source) => void;
+  // Opens a passage of a source, by default the first that is cited.
+  onCite: (source: Source, passage?: Cited) => void;
   children?: ReactNode;
 }
 
@@ -53,13 +54,21 @@ export function AnswerText({ text, sources, onCite, children }: Props) {
             {sources.map((source) => (
               <List.Item key={source.id} className="wrap">
                 <Group gap="xs">
-                  <Anchor component="button" type="button" size="sm" ta="left" onClick={() => onCite(source)}>
+                  <Anchor component="button" type="button" size="sm" ta="left" mih={24} onClick={() => onCite(source)}>
                     {source.title}
                   </Anchor>
-                  <Anchor component={Link} to={`/documents/${source.id}`} size="xs" c="dimmed" underline="always">
+                  <Anchor component={Link} to={`/documents/${source.id}`} size="xs" c="dimmed" underline="always" py={4}>
                     {t('search.openDocument')}
                   </Anchor>
                 </Group>
+                {source.passages.map((passage) => (
+                  <UnstyledButton key={passage.id} onClick={() => onCite(source, passage)} display="block" py={4}>
+                    <Text size="xs" c="dimmed" lineClamp={2} className="wrap">
+                      {passage.headingPath.length > 0 && <b>{passage.headingPath.join(' › ')}: </b>}
+                      {passage.excerpt}
+                    </Text>
+                  </UnstyledButton>
+                ))}
               </List.Item>
             ))}
           </List>
@@ -83,7 +92,10 @@ export function FollowUp({ questions, onAsk }: { questions: string[]; onAsk: (qu
           radius="xl"
           rightSection={<Icon name="chevron" size={14} />}
           onClick={() => onAsk(question)}
-          styles={{ root: { height: 'auto', minHeight: 30, paddingBlock: 4 }, label: { whiteSpace: 'normal', textAlign: 'left' } }}
+          styles={{
+            root: { height: 'auto', minHeight: 30, paddingBlock: 4 },
+            label: { whiteSpace: 'normal', textAlign: 'left', height: 'auto', overflow: 'visible' },
+          }}
         >
           {question}
         </Button>

@@ -6,7 +6,7 @@ import { t } from '../../../i18n';
 import { Icon } from '../../../kit/Icon';
 import { Page } from '../../../kit/Page';
 import { PassageView } from '../PassageView';
-import { ask, isOpen, resumeStored, type Source, stop, useAnswers } from './answers';
+import { ask, type Cited, isOpen, resumeStored, type Source, stop, useAnswers } from './answers';
 import { Composer } from './Composer';
 import { ConversationMenu } from './ConversationMenu';
 import { Conversations } from './Conversations';
@@ -21,7 +21,7 @@ export function AskPage() {
   const wide = useMediaQuery('(min-width: 62em)', undefined, { getInitialValueInEffect: false });
   const [drawer, { open, close }] = useDisclosure();
   const [collection, setCollection] = useState<string>();
-  const [source, setSource] = useState<Source | null>(null);
+  const [cited, setCited] = useState<{ source: Source; passage: Cited | undefined } | null>(null);
   const [version, setVersion] = useState(0);
   // The answer with which this page began a conversation.
   const [own, setOwn] = useState<string | null>(null);
@@ -102,7 +102,13 @@ export function AskPage() {
           </Box>
         )}
         <Stack style={{ flex: 1, minWidth: 0, minHeight: 'calc(100vh - 12rem)' }} justify="space-between">
-          <Thread conversationId={id} conversation={conversation} answer={answer} onAsk={put} onCite={setSource} />
+          <Thread
+            conversationId={id}
+            conversation={conversation}
+            answer={answer}
+            onAsk={put}
+            onCite={(source, passage = source.passages[0]) => setCited({ source, passage })}
+          />
           <Composer
             busy={answer !== undefined && isOpen(answer)}
             canChoose={!id}
@@ -123,15 +129,15 @@ export function AskPage() {
         {list}
       </Drawer>
       <Drawer
-        opened={source !== null}
-        onClose={() => setSource(null)}
+        opened={cited !== null}
+        onClose={() => setCited(null)}
         position="right"
         size="xl"
-        title={source?.title}
+        title={cited?.source.title}
         styles={{ title: { overflowWrap: 'anywhere', fontWeight: 600 } }}
         closeButtonProps={{ 'aria-label': t('common.close') }}
       >
-        {source && <PassageView documentId={source.id} passageId={null} url={source.url} />}
+        {cited && <PassageView documentId={cited.source.id} passageId={cited.passage?.id ?? null} url={cited.source.url} />}
       </Drawer>
     </Page>
   );

@@ -4,14 +4,26 @@ import { Copy } from '../../../kit/Copy';
 import { ProblemNotice } from '../../../kit/Problem';
 import { Ago } from '../../../kit/Time';
 import { Announced, AnswerText, FollowUp } from './Answer';
-import { type Answer, isOpen, type Source } from './answers';
+import { type Answer, type Cited, isOpen, type Source } from './answers';
 import { Feedback } from './Feedback';
 import type { Message } from './useConversation';
 
 // sourcesOf reads the sources of a stored message.
 export function sourcesOf(message: Message): Source[] {
-  return (message.sources ?? []).flatMap(({ id, title, url }) =>
-    typeof id === 'string' && typeof title === 'string' ? [{ id, title, url: typeof url === 'string' ? url : null }] : [],
+  return (message.sources ?? []).flatMap(({ id, title, url, passages }) =>
+    typeof id === 'string' && typeof title === 'string'
+      ? [{ id, title, url: typeof url === 'string' ? url : null, passages: citedOf(passages) }]
+      : [],
+  );
+}
+
+// citedOf reads the passages of a source; messages of earlier versions have none.
+function citedOf(passages: unknown): Cited[] {
+  if (!Array.isArray(passages)) return [];
+  return passages.flatMap((one) =>
+    typeof one?.id === 'string'
+      ? [{ id: one.id, headingPath: Array.isArray(one.headingPath) ? one.headingPath.map(String) : [], excerpt: String(one.excerpt ?? '') }]
+      : [],
   );
 }
 
@@ -37,7 +49,7 @@ export function Question({ text }: { text: string }) {
 interface StoredProps {
   message: Message;
   conversationId: string;
-  onCite: (source: Source) => void;
+  onCite: (source: Source, passage?: Cited) => void;
   onChange: (part: Partial<Message>) => void;
 }
 
@@ -59,7 +71,7 @@ export function Stored({ message, conversationId, onCite, onChange }: StoredProp
 
 interface WrittenProps {
   answer: Answer;
-  onCite: (source: Source) => void;
+  onCite: (source: Source, passage?: Cited) => void;
   onAsk: (question: string) => void;
 }
 

@@ -6,7 +6,7 @@ import { Empty } from '../../../kit/Empty';
 import { Icon } from '../../../kit/Icon';
 import { ProblemNotice } from '../../../kit/Problem';
 import { useMay } from '../../../session/Me';
-import { type Answer, isOpen, type Source } from './answers';
+import { type Answer, type Cited, isOpen, type Source } from './answers';
 import { AskModelsDocument } from './ask.gql';
 import { Followed, Older, Question, Stored, Written } from './Messages';
 import type { Conversation } from './useConversation';
@@ -17,7 +17,7 @@ interface Props {
   // The answer that is being written, or was written just now.
   answer: Answer | undefined;
   onAsk: (question: string) => void;
-  onCite: (source: Source) => void;
+  onCite: (source: Source, passage?: Cited) => void;
 }
 
 // Thread is a conversation: its stored messages, and the answer that is being written.

@@ -5,11 +5,19 @@ import { watch } from '../../../api/live';
 import { onSession } from '../../../session/session';
 import { AskChatDocument, type AskEventFragment, AskResumeDocument } from './ask.gql';
 
+// A passage of a document that an answer cites.
+export interface Cited {
+  id: string;
+  headingPath: string[];
+  excerpt: string;
+}
+
 export interface Source {
   // The document.
   id: string;
   title: string;
   url?: string | null;
+  passages: Cited[];
 }
 
 export interface Answer {

@@ -1,9 +1,10 @@
-import { Alert, Button, Group, Loader, Stack, Tabs, Text } from '@mantine/core';
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { Alert, Anchor, Badge, Button, Group, Loader, Stack, Tabs, Text } from '@mantine/core';
+import { Link, useNavigate, useParams, useRouterState, useSearch } from '@tanstack/react-router';
 import { useRef } from 'react';
 import { useQuery } from 'urql';
+import { problemOf } from '../../../api/errors';
 import { useLive } from '../../../api/live';
-import { formatBytes, formatNumber, formatTime, t, tValue } from '../../../i18n';
+import { formatBytes, formatNumber, t, tValue } from '../../../i18n';
 import { confirm } from '../../../kit/confirm';
 import { Facts } from '../../../kit/Facts';
 import { Icon } from '../../../kit/Icon';
@@ -14,7 +15,6 @@ import { Status } from '../../../kit/Status';
 import { When } from '../../../kit/Time';
 import { useAction } from '../../../kit/useAction';
 import { useMay } from '../../../session/Me';
-import { WhyVisible } from '../WhyVisible';
 import { DocumentText } from './DocumentText';
 import {
   DocumentsDeleteDocument,
@@ -24,13 +24,18 @@ import {
   DocumentsRestoreDocument,
   DocumentsTextDocument,
 } from './documents.gql';
+import { History } from './History';
+import { Passages } from './Passages';
+import { Readers } from './Readers';
 import { Summary } from './Summary';
 import type { Tab } from './state';
+import { offerUndo } from './undo';
 
 // DocumentPage shows one document, and follows its state.
 export function DocumentPage() {
   const { documentId: id } = useParams({ from: '/shell/documents/$documentId' });
-  const { tab = 'text' } = useSearch({ from: '/shell/documents/$documentId' });
+  const isPassage = useRouterState({ select: (state) => state.location.hash.startsWith('passage-') });
+  const { tab = isPassage ? 'passages' : 'text' } = useSearch({ from: '/shell/documents/$documentId' });
   const navigate = useNavigate({ from: '/documents/$documentId' });
   const isAdmin = useMay('ADMIN');
   const [{ data, error }, again] = useQuery({ query: DocumentsPageDocument, variables: { id } });
@@ -49,7 +54,17 @@ export function DocumentPage() {
     return (
       <Page title={t('search.doc.document')} above={above}>
         {error ? (
-          <ProblemNotice error={error} retry={() => again({ requestPolicy: 'network-only' })} />
+          <>
+            <ProblemNotice error={error} retry={() => again({ requestPolicy: 'network-only' })} />
+            {isAdmin && problemOf(error).code === 'not_found' && (
+              <Text size="sm">
+                {t('search.doc.maybeRestricted')}{' '}
+                <Anchor component={Link} to="/documents?view=restrictions" inherit underline="always">
+                  {t('search.doc.restrictions')}
+                </Anchor>
+              </Text>
+            )}
+          </>
         ) : (
           <Loader aria-label={t('common.loading')} />
         )}
@@ -59,6 +74,11 @@ export function DocumentPage() {
     <Page title={known.title || known.path} above={above} actions={<Actions document={known} />}>
       <Group gap="xs" role="status">
         <Status value={known.status} />
+        {known.restricted && (
+          <Badge variant="default" tt="none" leftSection={<Icon name="lock" size={12} />}>
+            {t('search.doc.restrictedShort')}
+          </Badge>
+        )}
         <Text size="sm" c="dimmed" className="wrap">
           {[known.collectionName, known.connector.name, known.path].join(' · ')}
         </Text>
@@ -71,8 +91,10 @@ export function DocumentPage() {
       >
         <Tabs.List>
           <Tabs.Tab value="text">{t('search.doc.text')}</Tabs.Tab>
+          <Tabs.Tab value="passages">{t('search.doc.passages')}</Tabs.Tab>
           <Tabs.Tab value="details">{t('common.details')}</Tabs.Tab>
           {isAdmin && <Tabs.Tab value="readers">{t('search.doc.readers')}</Tabs.Tab>}
+          <Tabs.Tab value="history">{t('search.doc.history')}</Tabs.Tab>
         </Tabs.List>
         <Stack pt="md" maw="60rem">
           <Tabs.Panel value="text">
@@ -86,9 +108,15 @@ export function DocumentPage() {
           </Tabs.Panel>
           {isAdmin && (
             <Tabs.Panel value="readers">
-              <WhyVisible documentId={id} />
+              <Readers documentId={id} connectorId={known.connectorID} onChanged={() => again({ requestPolicy: 'network-only' })} />
             </Tabs.Panel>
           )}
+          <Tabs.Panel value="passages">
+            <Passages id={id} />
+          </Tabs.Panel>
+          <Tabs.Panel value="history">
+            <History id={id} />
+          </Tabs.Panel>
         </Stack>
       </Tabs>
     </Page>
@@ -104,13 +132,7 @@ function Content({ id, version }: { id: string; version: string }) {
 
 // State says what the state of a document means, where it is not just indexed.
 function State({ document }: { document: DocumentsFieldsFragment }) {
-  const { status, failure, deletedAt } = document;
-  if (status === 'DELETED')
-    return (
-      <Alert variant="light" color="yellow" icon={<Icon name="trash" />} title={t('search.doc.isDeleted')}>
-        <Text size="sm">{deletedAt ? t('search.doc.deletedAt', { time: formatTime(deletedAt) }) : t('search.doc.notFound')}</Text>
-      </Alert>
-    );
+  const { status, failure } = document;
   if (failure)
     return (
       <Alert variant="light" color="red" icon={<Icon name="warning" />} title={t('search.doc.failed')}>
@@ -126,8 +148,8 @@ function State({ document }: { document: DocumentsFieldsFragment }) {
 function Actions({ document }: { document: DocumentsFieldsFragment }) {
   const mayChange = useMay('EDITOR');
   const navigate = useNavigate();
-  const { id, connectorID: connectorId, title, path, url, status } = document;
-  const remove = useAction(DocumentsDeleteDocument, { success: t('common.deleted') });
+  const { id, connectorID: connectorId, title, path, url } = document;
+  const remove = useAction(DocumentsDeleteDocument);
   const restore = useAction(DocumentsRestoreDocument, { success: t('search.doc.restored') });
   const deleteIt = async () => {
     const question = {
@@ -135,7 +157,11 @@ function Actions({ document }: { document: DocumentsFieldsFragment }) {
       body: t('search.doc.deleteHelp', { title: title || path }),
       action: t('common.delete'),
     };
-    if ((await confirm(question)) && (await remove.run({ id, connectorId }))) void navigate({ to: '/documents' });
+    if (!(await confirm(question)) || !(await remove.run({ id, connectorId }))) return;
+    await navigate({ to: '/documents' });
+    offerUndo(t('search.doc.deleted', { title: title || path }), () => {
+      void restore.run({ id, connectorId }).then((data) => data && navigate({ to: `/documents/${id}` }));
+    });
   };
   return (
     <>
@@ -151,12 +177,7 @@ function Actions({ document }: { document: DocumentsFieldsFragment }) {
           {t('search.openSource')}
         </Button>
       )}
-      {mayChange && status === 'DELETED' && (
-        <Button onClick={() => void restore.run({ id, connectorId })} loading={restore.running}>
-          {t('search.doc.restore')}
-        </Button>
-      )}
-      {mayChange && status !== 'DELETED' && (
+      {mayChange && (
         <Button variant="default" leftSection={<Icon name="trash" size={16} />} onClick={() => void deleteIt()} loading={remove.running}>
           {t('common.delete')}
         </Button>

@@ -10,15 +10,44 @@ import { Icon } from '../../../kit/Icon';
 import { Page } from '../../../kit/Page';
 import { Status } from '../../../kit/Status';
 import { When } from '../../../kit/Time';
+import { useAction } from '../../../kit/useAction';
 import { usePaged } from '../../../kit/usePaged';
+import { useMay } from '../../../session/Me';
 import { CollectionSelect } from '../CollectionSelect';
-import { DocumentsConnectorsDocument, DocumentsListDocument, type DocumentsListQuery } from './documents.gql';
+import { DocumentsConnectorsDocument, DocumentsListDocument, type DocumentsListQuery, DocumentsRestoreDocument } from './documents.gql';
+import { Restrictions } from './Restrictions';
 import { type DocumentsState, type Order, orderFields, orders, statuses } from './state';
 
 type Row = NonNullable<NonNullable<NonNullable<DocumentsListQuery['documents']['edges']>[number]>['node']>;
 
-// DocumentsPage lists the documents that the person may read.
+// DocumentsPage lists the documents that the person may read, or, for administrators, those that are restricted by hand.
 export function DocumentsPage() {
+  const { view } = useSearch({ from: '/shell/documents' });
+  const isAdmin = useMay('ADMIN');
+  const navigate = useNavigate();
+  const isRestrictions = isAdmin && view === 'restrictions';
+  return (
+    <Page
+      title={t('search.doc.documents')}
+      description={isRestrictions ? t('search.doc.restrictionsHelp') : t('search.doc.documentsHelp')}
+      actions={
+        isAdmin && (
+          <Button
+            variant="default"
+            leftSection={<Icon name={isRestrictions ? 'document' : 'lock'} size={16} />}
+            onClick={() => void navigate({ to: '/documents', search: isRestrictions ? {} : { view: 'restrictions' } })}
+          >
+            {isRestrictions ? t('search.doc.allDocuments') : t('search.doc.restrictions')}
+          </Button>
+        )
+      }
+    >
+      {isRestrictions ? <Restrictions /> : <DocumentList />}
+    </Page>
+  );
+}
+
+function DocumentList() {
   const state = useSearch({ from: '/shell/documents' });
   const navigate = useNavigate({ from: '/documents' });
   const change = (part: Partial<DocumentsState>, replace = false) =>
@@ -33,23 +62,41 @@ export function DocumentsPage() {
       connectorId: state.connector,
       status: state.status ? [state.status] : undefined,
       matching: state.q,
+      restricted: state.restricted,
       orderBy: [orderFields[order]],
     },
     (data) => data.documents,
   );
-  const isNarrowed = Boolean(state.q || state.collection || state.connector || state.status);
+  const mayChange = useMay('EDITOR');
+  const restore = useAction(DocumentsRestoreDocument, { success: t('search.doc.restored') });
+  const bringBack = async ({ id, connectorID }: Row) => {
+    if (await restore.run({ id, connectorId: connectorID })) list.reload();
+  };
+  const isNarrowed = Boolean(state.q || state.collection || state.connector || state.status || state.restricted !== undefined);
   const columns: Column<Row>[] = [
     {
       key: 'title',
       title: t('search.doc.title'),
       cell: (row) => (
         <Stack gap={0}>
-          <Anchor component={Link} to={`/documents/${row.id}`} size="sm" className="wrap">
-            {row.title || row.path}
-          </Anchor>
+          {row.status === 'DELETED' ? (
+            <Text size="sm" className="wrap">
+              {row.title || row.path}
+            </Text>
+          ) : (
+            <Anchor component={Link} to={`/documents/${row.id}`} size="sm" className="wrap">
+              {row.title || row.path}
+            </Anchor>
+          )}
           <Text size="xs" c="dimmed" className="wrap">
             {row.path}
           </Text>
+          {row.restricted && (
+            <Group gap={4} c="dimmed">
+              <Icon name="lock" size={12} />
+              <Text size="xs">{t('search.doc.restrictedShort')}</Text>
+            </Group>
+          )}
           {row.failure && (
             <Text size="xs" className="wrap">
               {t('search.doc.failure', { reason: row.failure })}
@@ -58,7 +105,21 @@ export function DocumentsPage() {
         </Stack>
       ),
     },
-    { key: 'status', title: t('common.state'), cell: (row) => <Status value={row.status} />, width: '9rem' },
+    {
+      key: 'status',
+      title: t('common.state'),
+      cell: (row) => (
+        <Group gap="xs">
+          <Status value={row.status} />
+          {row.status === 'DELETED' && mayChange && (
+            <Button size="compact-xs" variant="default" onClick={() => void bringBack(row)}>
+              {t('search.doc.restore')}
+            </Button>
+          )}
+        </Group>
+      ),
+      width: '9rem',
+    },
     { key: 'collection', title: t('search.collection'), cell: (row) => row.collectionName, from: 'md' },
     {
       key: 'source',
@@ -70,7 +131,7 @@ export function DocumentsPage() {
     { key: 'size', title: t('search.doc.size'), cell: (row) => formatBytes(row.bytes), from: 'md', align: 'right' },
   ];
   return (
-    <Page title={t('search.doc.documents')} description={t('search.doc.documentsHelp')}>
+    <>
       <Group gap="xs" align="flex-end">
         <TextInput
           label={t('search.doc.find')}
@@ -108,13 +169,28 @@ export function DocumentsPage() {
           onChange={(value) => change({ order: value === 'changed' ? undefined : ((value ?? undefined) as Order | undefined) })}
           w={{ base: '100%', xs: 210 }}
         />
+        <Select
+          label={t('search.doc.restriction')}
+          placeholder={t('common.all')}
+          clearable
+          clearButtonProps={{ 'aria-label': t('common.clear') }}
+          data={[
+            { value: 'true', label: t('search.doc.onlyRestricted') },
+            { value: 'false', label: t('search.doc.onlyOthers') },
+          ]}
+          value={state.restricted === undefined ? null : String(state.restricted)}
+          onChange={(value) => change({ restricted: value === null ? undefined : value === 'true' })}
+          w={{ base: '100%', xs: 170 }}
+        />
       </Group>
       <DataTable
         label={t('search.doc.documents')}
         columns={columns}
         list={list}
         rowKey={({ id }) => id}
-        onOpen={({ id }) => void navigate({ to: `/documents/${id}` })}
+        onOpen={({ id, status }) => {
+          if (status !== 'DELETED') void navigate({ to: `/documents/${id}` });
+        }}
         empty={
           isNarrowed ? (
             <Empty
@@ -125,7 +201,7 @@ export function DocumentsPage() {
                   variant="default"
                   onClick={() => {
                     setTyped('');
-                    change({ q: undefined, collection: undefined, connector: undefined, status: undefined });
+                    change({ q: undefined, collection: undefined, connector: undefined, status: undefined, restricted: undefined });
                   }}
                 >
                   {t('search.clearFilters')}
@@ -147,7 +223,7 @@ export function DocumentsPage() {
           )
         }
       />
-    </Page>
+    </>
   );
 }
 

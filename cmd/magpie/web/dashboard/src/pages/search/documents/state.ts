@@ -21,6 +21,10 @@ export interface DocumentsState {
   connector?: string;
   status?: DocumentStatus;
   order?: Order;
+  // Only documents that are restricted by hand, or only others.
+  restricted?: boolean;
+  // The list of restrictions, for administrators, instead of the documents.
+  view?: 'restrictions';
 }
 
 export function readDocuments(search: Record<string, unknown>): DocumentsState {
@@ -30,10 +34,12 @@ export function readDocuments(search: Record<string, unknown>): DocumentsState {
     connector: text(search.connector),
     status: oneOf(search.status, statuses),
     order: oneOf(search.order, orders),
+    restricted: typeof search.restricted === 'boolean' ? search.restricted : undefined,
+    view: oneOf(search.view, ['restrictions'] as const),
   };
 }
 
-export const tabs = ['text', 'details', 'readers'] as const;
+export const tabs = ['text', 'passages', 'details', 'readers', 'history'] as const;
 export type Tab = (typeof tabs)[number];
 
 export function readDocument(search: Record<string, unknown>): { tab?: Tab } {
