@@ -213,7 +213,7 @@ func TestWhyNamesTheRestriction(t *testing.T) {
 func TestUploadsOfRestrictedDocumentsAreHidden(t *testing.T) {
 	t.Parallel()
 	d := newOpenDossier(t)
-	system := d.tenant.system(t)
+	system := d.system(t)
 	must[*ent.SourceFile](t)(d.h.files.Upload(system, d.connector, sourcefile.Upload{Path: "vermilion.md", MediaType: "text/markdown", Content: strings.NewReader("x"), Size: 1}))
 	d.restrict(map[string]any{"users": []string{"reader@example.com"}})
 	for who, want := range map[*viewer.Viewer]bool{&d.reader: true, &d.stranger: false} {

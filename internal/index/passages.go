@@ -24,7 +24,7 @@ type StoredPassage struct {
 // at most First. After is -1 for the beginning.
 type PassageRange struct{ After, First int }
 
-const passageColumns = "p.id, p.document_id, p.ordinal, p.headings, p.body, p.anchor, p.page"
+const passageColumns = "p.id, p.document_id, p.ordinal, p.headings, p.body, p.anchor, p.page" //nolint:gosec // columns, no credentials
 
 func scanPassage(row pgx.CollectableRow) (p StoredPassage, err error) {
 	err = row.Scan(&p.ID, &p.Document, &p.Ordinal, &p.Headings, &p.Text, &p.Anchor, &p.Page)
