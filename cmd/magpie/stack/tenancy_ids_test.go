@@ -41,6 +41,7 @@ func (b belongings) ids() []string {
 func open() map[string]string {
 	return map[string]string{
 		"GET /api/v1/connectors collection":            "a filter that nothing fits",
+		"GET /api/v1/document-restrictions connector":  "a filter that nothing fits",
 		"GET /api/v1/conversations agent":              "a filter that nothing fits",
 		"DELETE /api/v1/conversations agent":           "a filter that nothing fits",
 		"GET /api/v1/audit-log targetId":               "a filter that nothing fits",
