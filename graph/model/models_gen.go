@@ -416,8 +416,9 @@ type ConnectorOption struct {
 	// string, integer, boolean, string_list or object
 	Type string `json:"type"`
 	// The format of a string: url, hostname, date, duration, pattern, email; null for any text.
-	Format   *string `json:"format,omitempty"`
-	Required bool    `json:"required"`
+	Format *string `json:"format,omitempty"`
+	// Required while dependsOn holds.
+	Required bool `json:"required"`
 	// Never shown.
 	Sensitive bool `json:"sensitive"`
 	// Has several lines, as a private key.
