@@ -168,7 +168,7 @@ func (b *Tab) listen(event any) {
 			b.problems = append(b.problems, strings.Join(parts, " "))
 		}
 	case *cdplog.EventEntryAdded:
-		if e.Entry.Source != cdplog.SourceNetwork { // responses 4xx
+		if e.Entry.Source != cdplog.SourceNetwork && e.Entry.Level != cdplog.LevelVerbose { // responses 4xx, and advice
 			b.problems = append(b.problems, e.Entry.Text)
 		}
 	}

@@ -105,6 +105,9 @@ func scheme(name string) chromedp.Action {
 	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}})
 }
 
+// still holds when nothing changes its colour or place any more.
+const still = `document.getAnimations().every((a) => a.playState !== "running" || a.effect.getComputedTiming().endTime === Infinity)`
+
 // accessible checks the page by WCAG 2.2 AA, light and dark, wide and narrow, and that
 // nothing is wider than the window.
 func (p *person) accessible(what string) {
@@ -112,10 +115,13 @@ func (p *person) accessible(what string) {
 	p.Do(chromedp.Evaluate(axe, nil))
 	for _, width := range []int64{1280, 360} {
 		p.Do(chromedp.EmulateViewport(width, 900))
-		p.Is(`document.documentElement.scrollWidth <= innerWidth`, "true")
+		p.Until(still)
+		if wide := p.Text(`document.documentElement.scrollWidth`); p.Text(`document.documentElement.scrollWidth <= innerWidth`) != "true" {
+			p.t.Errorf("%s is %s pixels wide in a window of %d", what, wide, width)
+		}
 		for _, name := range []string{"dark", "light"} {
 			p.Do(scheme(name))
-			p.Until(`document.documentElement.dataset.mantineColorScheme === ` + quoted(name))
+			p.Until(`document.documentElement.dataset.mantineColorScheme === ` + quoted(name) + ` && ` + still)
 			var found []string
 			p.Eval(`axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], resultTypes: ["violations"]})
 				.then(({violations}) => violations.flatMap((v) => v.nodes.map((n) => v.id + " " + n.target.join(" ") + ": " + n.html.slice(0, 200) + " " + n.failureSummary)))`, &found)

@@ -8,9 +8,9 @@ import { csv, saveFile } from '../../kit/csv';
 import { Empty } from '../../kit/Empty';
 import { Figure } from '../../kit/Facts';
 import { Icon } from '../../kit/Icon';
+import { Needs } from '../../kit/Needs';
 import { Page } from '../../kit/Page';
 import { ProblemNotice } from '../../kit/Problem';
-import { useMay } from '../../session/Me';
 import { AnalyticsFilters } from './AnalyticsFilters';
 import { InsightsAnalyticsDocument, type InsightsAnalyticsQuery, type InsightsTotalsFragment } from './insights.gql';
 import { Questions } from './Questions';
@@ -18,16 +18,11 @@ import { spanOf } from './span';
 
 // AnalyticsPage shows what people ask, and what they do not find.
 export function AnalyticsPage() {
-  const may = useMay('EDITOR');
   return (
     <Page title={t('common.nav.analytics')} description={t('insights.about')}>
-      {may ? (
+      <Needs atLeast="EDITOR">
         <Statistics />
-      ) : (
-        <Empty icon="lock" title={t('insights.needsEditor')}>
-          {t('insights.needsEditorHelp')}
-        </Empty>
-      )}
+      </Needs>
     </Page>
   );
 }

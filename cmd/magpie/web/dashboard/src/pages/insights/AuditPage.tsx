@@ -5,6 +5,7 @@ import { formatTime, t, tValue } from '../../i18n';
 import { type Column, DataTable } from '../../kit/DataTable';
 import { Empty } from '../../kit/Empty';
 import { Icon } from '../../kit/Icon';
+import { Needs } from '../../kit/Needs';
 import { failed } from '../../kit/notify';
 import { Page } from '../../kit/Page';
 import { usePaged } from '../../kit/usePaged';
@@ -82,13 +83,9 @@ export function AuditPage() {
   const may = useMay('ADMIN');
   return (
     <Page title={t('common.nav.audit')} description={t('insights.audit.about')} actions={may && <Export />}>
-      {may ? (
+      <Needs atLeast="ADMIN">
         <Log />
-      ) : (
-        <Empty icon="lock" title={t('insights.audit.needsAdmin')}>
-          {t('insights.audit.needsAdminHelp')}
-        </Empty>
-      )}
+      </Needs>
     </Page>
   );
 }

@@ -7,28 +7,32 @@ import { formatDate, formatTime, t } from '../../i18n';
 import { confirm } from '../../kit/confirm';
 import { Facts } from '../../kit/Facts';
 import { Icon } from '../../kit/Icon';
+import { NeedsRole } from '../../kit/Needs';
 import { Page } from '../../kit/Page';
 import { ProblemNotice } from '../../kit/Problem';
 import { Status } from '../../kit/Status';
 import { When } from '../../kit/Time';
 import { useAction } from '../../kit/useAction';
+import { useMay } from '../../session/Me';
 import { KeyForm } from './KeyForm';
 import { KeySnippets } from './KeySnippets';
 import { changed, draftOf, type KeyDraft } from './keyDraft';
 import { type KeyRowFragment, KeysOneDocument, KeysRevokeDocument, KeysUpdateDocument } from './keys.gql';
 import { loud } from './loud';
-import { NeedsAdmin } from './NeedsAdmin';
 import { RotateKey } from './RotateKey';
 import { useErrorFocus } from './useErrorFocus';
 
 // KeyPage is one pair of API keys: its state, its settings, its rotation and its end.
 export function KeyPage() {
   const { keyId } = useParams({ from: '/shell/keys/$keyId' });
-  return (
-    <NeedsAdmin>
-      <OneKey key={keyId} id={keyId} />
-    </NeedsAdmin>
-  );
+  if (!useMay('ADMIN')) {
+    return (
+      <Page title={t('common.nav.keys')}>
+        <NeedsRole atLeast="ADMIN" />
+      </Page>
+    );
+  }
+  return <OneKey key={keyId} id={keyId} />;
 }
 
 function OneKey({ id }: { id: string }) {

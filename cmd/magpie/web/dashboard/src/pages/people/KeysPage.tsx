@@ -4,6 +4,7 @@ import { formatDate, t } from '../../i18n';
 import { type Column, DataTable } from '../../kit/DataTable';
 import { Empty } from '../../kit/Empty';
 import { Icon } from '../../kit/Icon';
+import { Needs } from '../../kit/Needs';
 import { Page } from '../../kit/Page';
 import { Status } from '../../kit/Status';
 import { When } from '../../kit/Time';
@@ -11,7 +12,6 @@ import { usePaged } from '../../kit/usePaged';
 import { useMay } from '../../session/Me';
 import { type KeyRowFragment, KeysListDocument } from './keys.gql';
 import { loud } from './loud';
-import { NeedsAdmin } from './NeedsAdmin';
 
 // Made when they are shown, since the messages are loaded then.
 const columns = (): Column<KeyRowFragment>[] => [
@@ -83,9 +83,9 @@ export function KeysPage() {
         )
       }
     >
-      <NeedsAdmin>
+      <Needs atLeast="ADMIN">
         <Keys />
-      </NeedsAdmin>
+      </Needs>
     </Page>
   );
 }

@@ -3,11 +3,11 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { t } from '../../i18n';
 import { ShownOnce } from '../../kit/Copy';
+import { Needs } from '../../kit/Needs';
 import { Page } from '../../kit/Page';
 import { CreateKey } from './CreateKey';
 import { KeySnippets } from './KeySnippets';
 import type { KeysCreateMutation } from './keys.gql';
-import { NeedsAdmin } from './NeedsAdmin';
 
 // NewKeyPage makes a pair of keys and shows it once, with what to do with it.
 export function NewKeyPage() {
@@ -20,7 +20,7 @@ export function NewKeyPage() {
       above={[{ label: t('common.nav.keys'), to: '/keys' }]}
       narrow
     >
-      <NeedsAdmin>
+      <Needs atLeast="ADMIN">
         {made ? (
           <Stack>
             <CreatedKeys publishable={made.publishableKey} secret={made.secretKey} />
@@ -37,7 +37,7 @@ export function NewKeyPage() {
         ) : (
           <CreateKey onCreated={setMade} onCancel={() => void navigate({ to: '/keys' })} />
         )}
-      </NeedsAdmin>
+      </Needs>
     </Page>
   );
 }

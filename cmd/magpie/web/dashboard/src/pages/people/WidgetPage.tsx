@@ -4,10 +4,10 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { t } from '../../i18n';
 import { CodeBlock } from '../../kit/Copy';
+import { Needs } from '../../kit/Needs';
 import { Page } from '../../kit/Page';
 import { usePaged } from '../../kit/usePaged';
 import { KeysListDocument } from './keys.gql';
-import { NeedsAdmin } from './NeedsAdmin';
 import { WidgetForm } from './WidgetForm';
 import { WidgetHost } from './WidgetHost';
 import { WidgetKey } from './WidgetKey';
@@ -18,9 +18,9 @@ import { line, type WidgetSettings } from './widgetSettings';
 export function WidgetPage() {
   return (
     <Page title={t('common.nav.widget')} description={t('people.widget.about')}>
-      <NeedsAdmin>
+      <Needs atLeast="ADMIN">
         <Builder />
-      </NeedsAdmin>
+      </Needs>
     </Page>
   );
 }

@@ -9,13 +9,14 @@ import { Facts } from '../../kit/Facts';
 import { fieldError, useFirstError } from '../../kit/formErrors';
 import { Icon } from '../../kit/Icon';
 import { JSONView } from '../../kit/JSONView';
+import { NeedsRole } from '../../kit/Needs';
 import { OptionForm } from '../../kit/OptionForm';
 import { submitted, type Values } from '../../kit/options';
 import { Page } from '../../kit/Page';
 import { ProblemNotice } from '../../kit/Problem';
 import { When } from '../../kit/Time';
 import { useAction } from '../../kit/useAction';
-import { EditorsOnly } from './EditorsOnly';
+import { useMay } from '../../session/Me';
 import { Events } from './Events';
 import { InboundState } from './InboundPage';
 import {
@@ -36,11 +37,14 @@ const route = getRouteApi('/shell/inbound/$inboundId');
 
 // InboundOnePage is one integration that receives, and what arrived.
 export function InboundOnePage() {
-  return (
-    <EditorsOnly>
-      <One />
-    </EditorsOnly>
-  );
+  if (!useMay('EDITOR')) {
+    return (
+      <Page title={t('common.nav.inbound')}>
+        <NeedsRole atLeast="EDITOR" />
+      </Page>
+    );
+  }
+  return <One />;
 }
 
 function One() {

@@ -4,13 +4,13 @@ import { formatNumber, t } from '../../i18n';
 import { type Column, DataTable } from '../../kit/DataTable';
 import { Empty } from '../../kit/Empty';
 import { ButtonLink } from '../../kit/links';
+import { Needs } from '../../kit/Needs';
 import { Page } from '../../kit/Page';
 import { Status } from '../../kit/Status';
 import { When } from '../../kit/Time';
 import { usePaged } from '../../kit/usePaged';
 import { May } from '../../session/Me';
 import { connectionOf } from '../agents/connection';
-import { EditorsOnly } from './EditorsOnly';
 import { type InboundFieldsFragment, InboundListDocument } from './inbound.gql';
 
 const route = getRouteApi('/shell/inbound');
@@ -38,9 +38,9 @@ export function InboundPage() {
         </May>
       }
     >
-      <EditorsOnly>
+      <Needs atLeast="EDITOR">
         <List />
-      </EditorsOnly>
+      </Needs>
     </Page>
   );
 }

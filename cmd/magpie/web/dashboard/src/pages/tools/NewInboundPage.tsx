@@ -7,12 +7,12 @@ import { ShownOnce } from '../../kit/Copy';
 import { fieldError, useFirstError } from '../../kit/formErrors';
 import { ButtonLink } from '../../kit/links';
 import { Markdown } from '../../kit/Markdown';
+import { Needs } from '../../kit/Needs';
 import { OptionForm } from '../../kit/OptionForm';
 import { type Mistakes, mistakes, submitted, type Values } from '../../kit/options';
 import { Page } from '../../kit/Page';
 import { ProblemNotice } from '../../kit/Problem';
 import { useAction } from '../../kit/useAction';
-import { EditorsOnly } from './EditorsOnly';
 import { Gallery } from './Gallery';
 import { InboundCreateDocument, type InboundCreateMutation, InboundProvidersDocument, type InboundProvidersQuery } from './inbound.gql';
 import { optionProblem } from './NewIntegrationPage';
@@ -37,7 +37,7 @@ export function NewInboundPage() {
       above={above}
       narrow={provider !== undefined}
     >
-      <EditorsOnly>
+      <Needs atLeast="EDITOR">
         {error && !data && <ProblemNotice error={error} />}
         {!data && !error && <Loader role="status" aria-label={t('common.loading')} />}
         {created ? (
@@ -64,7 +64,7 @@ export function NewInboundPage() {
             />
           )
         )}
-      </EditorsOnly>
+      </Needs>
     </Page>
   );
 }

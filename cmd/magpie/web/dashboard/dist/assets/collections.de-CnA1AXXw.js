@@ -1,1 +1,0 @@
-var e={"collections.title":[`collections`]};export{e as default};

@@ -1,1 +1,0 @@
-var e={"connectors.title":[`connectors`]};export{e as default};

@@ -1,1 +1,0 @@
-import{R as e}from"./index-DS8fu3ud.js";import{R as t,v as n}from"./i18n-CTSf-T-u.js";import{n as r}from"./link-CgQUsPs-.js";var i=t(),a=r(t=>(0,i.jsx)(e,{...t})),o=r(e=>(0,i.jsx)(n,{component:`a`,...e}));export{a as n,o as t};

@@ -1,1 +1,0 @@
-var e={"tools.title":[`tools`]};export{e as default};

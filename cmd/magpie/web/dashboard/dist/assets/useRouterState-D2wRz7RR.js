@@ -1,1 +1,0 @@
-import{g as e}from"./i18n-CTSf-T-u.js";import{F as t,I as n}from"./index-DS8fu3ud.js";function r(r){let i=e({warn:r?.router===void 0}),a=r?.router||i;return n(a.stores.__store,t(r,a))}export{r as t};
