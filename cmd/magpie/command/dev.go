@@ -11,6 +11,7 @@ import (
 	"github.com/magpie-search/magpie/cmd/magpie/local"
 	"github.com/magpie-search/magpie/cmd/magpie/stack"
 	"github.com/magpie-search/magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/system"
 	"github.com/magpie-search/magpie/internal/testkit/sample"
 )
 
@@ -103,7 +104,7 @@ func (r *runtime) startDev(folder *local.Folder, listen string, demo bool) (*sta
 // flags.
 func (r *runtime) devOptions(folder *local.Folder, further map[string]string) stack.DevOptions {
 	return stack.DevOptions{
-		Folder: folder, Console: r.console, Version: Version(),
+		Folder: folder, Console: r.console, Version: system.Version(),
 		Settings: func(more map[string]string) (*config.Config, error) {
 			all := maps.Clone(further)
 			if all == nil {

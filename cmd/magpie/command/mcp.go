@@ -10,6 +10,7 @@ import (
 
 	protocol "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/magpie-search/magpie/internal/system"
 	"github.com/magpie-search/magpie/rest/mcp"
 )
 
@@ -33,7 +34,7 @@ func (c *mcpCommand) Run(r *runtime) error {
 		}
 		address = settings.PublicURL()
 	}
-	client := protocol.NewClient(&protocol.Implementation{Name: "magpie-mcp", Version: Version()}, &protocol.ClientOptions{Capabilities: &protocol.ClientCapabilities{}})
+	client := protocol.NewClient(&protocol.Implementation{Name: "magpie-mcp", Version: system.Version()}, &protocol.ClientOptions{Capabilities: &protocol.ClientCapabilities{}})
 	session, err := client.Connect(r, &protocol.StreamableClientTransport{
 		Endpoint: address + mcp.Path, HTTPClient: &http.Client{Transport: bearerTransport(c.Key)}, DisableStandaloneSSE: true,
 	}, nil)

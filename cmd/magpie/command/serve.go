@@ -8,6 +8,7 @@ import (
 
 	"github.com/magpie-search/magpie/cmd/magpie/stack"
 	"github.com/magpie-search/magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/system"
 )
 
 type serveCommand struct {
@@ -28,7 +29,7 @@ func (s serveCommand) Run(r *runtime) error {
 	defer stop()
 	log := r.logger(c)
 	r.drivers(log)
-	return stack.RunHTTP(r, c, log, Version(), skip)
+	return stack.RunHTTP(r, c, log, system.Version(), skip)
 }
 
 type workerCommand struct{}

@@ -10,7 +10,7 @@ type versionCommand struct{}
 
 // Run prints the version.
 func (versionCommand) Run(r *runtime) error {
-	v := map[string]string{"version": Version(), "go": "", "revision": ""}
+	v := map[string]string{"version": system.Version(), "go": "", "revision": ""}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		v["go"] = info.GoVersion
 		for _, setting := range info.Settings {
@@ -20,9 +20,4 @@ func (versionCommand) Run(r *runtime) error {
 		}
 	}
 	return r.console.Result(v, func() { r.console.Printf("magpie %s %s %s\n", v["version"], v["go"], v["revision"]) })
-}
-
-// Version is the program's version as its build recorded it.
-func Version() string {
-	return system.Version()
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// navigation is what a browser accepts when a person opens an address.
+// navigation is the Accept header of a browser that opens an address.
 const navigation = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
 func (s *service) text(method, path string, headers ...string) (*http.Response, string) {

@@ -10,7 +10,7 @@ import (
 	"github.com/magpie-search/magpie/cmd/magpie/web/dashboard"
 )
 
-// browser is what a browser accepts when a person opens an address.
+// browser is the Accept header of a browser that opens an address.
 const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
 func withDashboard(t *testing.T, page bool) http.Handler {

@@ -43,6 +43,10 @@ type GroupPage struct {
 	HasMore bool
 }
 
+// memberCount is the number of direct members of a group g.
+const memberCount = `(select count(*) from principal_members m
+	where m.connector_id = g.connector_id and m.generation = g.generation and m.principal = g.principal)`
+
 // browsed selects the groups in use of a connector that match.
 const browsed = ` from principal_groups g join connectors c on c.id = g.connector_id and c.groups_generation = g.generation
 	where c.workspace_id = $1 and g.workspace_id = $1 and c.id = $2 and c.deleting_at is null
@@ -59,8 +63,7 @@ func (s *Store) Groups(ctx context.Context, scope viewer.Scope, connector uuid.U
 	if err := s.pool.QueryRow(ctx, "select count(*)"+browsed, workspace, connector, q.Matching).Scan(&page.Total); err != nil {
 		return nil, fmt.Errorf("count groups: %w", err)
 	}
-	rows, err := s.pool.Query(ctx, `select g.principal, g.name, (select count(*) from principal_members m
-			where m.connector_id = g.connector_id and m.generation = g.generation and m.principal = g.principal)`+browsed+`
+	rows, err := s.pool.Query(ctx, "select g.principal, g.name, "+memberCount+browsed+`
 		and g.principal > $4 order by g.principal limit $5`, workspace, connector, q.Matching, groupPrefix+q.After, q.Limit+1)
 	if err != nil {
 		return nil, fmt.Errorf("list groups: %w", err)
@@ -96,8 +99,7 @@ func (s *Store) Group(ctx context.Context, scope viewer.Scope, connector uuid.UU
 	if principal == "" {
 		return nil, apierr.NotFound("Group")
 	}
-	rows, err := s.pool.Query(ctx, `select g.principal, g.name, (select count(*) from principal_members m
-			where m.connector_id = g.connector_id and m.generation = g.generation and m.principal = g.principal)`+browsed+`
+	rows, err := s.pool.Query(ctx, "select g.principal, g.name, "+memberCount+browsed+`
 		and g.principal = $4`, workspace, connector, "", principal)
 	if err != nil {
 		return nil, fmt.Errorf("read a group: %w", err)

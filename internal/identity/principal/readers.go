@@ -146,9 +146,7 @@ func (s *Store) described(ctx context.Context, workspace uuid.UUID, lists [][]st
 	if len(groups) == 0 {
 		return out, nil
 	}
-	rows, err := s.pool.Query(ctx, `select g.connector_id, g.principal, g.name, (
-			select count(*) from principal_members m
-			where m.connector_id = g.connector_id and m.generation = g.generation and m.principal = g.principal)
+	rows, err := s.pool.Query(ctx, "select g.connector_id, g.principal, g.name, "+memberCount+`
 		from (select distinct connector, principal from unnest($2::uuid[], $3::text[]) u (connector, principal)) w
 		join connectors k on k.id = w.connector
 		join principal_groups g on g.connector_id = k.id and g.generation = k.groups_generation and g.principal = w.principal

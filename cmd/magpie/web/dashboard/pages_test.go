@@ -58,7 +58,7 @@ func (m *world) address(path string) string {
 		"{automation}", m.automation, "{integration}", m.integration, "{inbound}", m.inbound, "{key}", m.key).Replace(path)
 }
 
-// troubles is what a page shows when something failed.
+// troubles are the texts of a page's alerts and notifications.
 const troubles = `all("[role=alert]").map((e) => e.innerText).concat(all(".mantine-Notification-root").map((e) => e.innerText)).join("; ")`
 
 func TestEveryPageOpensForEveryRole(t *testing.T) {

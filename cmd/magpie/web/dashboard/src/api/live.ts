@@ -42,11 +42,13 @@ interface Watch<D, V> {
   variables: () => V;
   onData: (data: D) => void;
   onState?: (state: LiveState, error?: unknown) => void;
+  // For an operation that must not be sent twice: a lost connection ends it, with the state waiting.
+  once?: boolean;
 }
 
 // watch follows a subscription until it completes, fails, or the returned function is
 // called. A lost connection is made again after 1 to 5 seconds.
-export function watch<D, V>({ document, variables, onData, onState }: Watch<D, V>): () => void {
+export function watch<D, V>({ document, variables, onData, onState, once = false }: Watch<D, V>): () => void {
   let stopped = false;
   let unsubscribe: (() => void) | null = null;
   let timer: number | undefined;
@@ -74,9 +76,10 @@ export function watch<D, V>({ document, variables, onData, onState }: Watch<D, V
             onState?.('failed', problem);
             return;
           }
+          stopped = once;
           onState?.('waiting');
           if (code === refused) void renew();
-          timer = window.setTimeout(connect, 1000 + 4000 * Math.random());
+          if (!once) timer = window.setTimeout(connect, 1000 + 4000 * Math.random());
         },
         complete: () => {
           if (!stopped) onState?.('ended');

@@ -2,9 +2,15 @@ import { useEffect, useState } from 'react';
 import { type AnyVariables, type CombinedError, type TypedDocumentNode, useQuery } from 'urql';
 
 interface Connection<N> {
-  edges: ({ node?: N | null } | null)[] | null;
+  // Edges and nodes may be null in the schema.
+  edges?: ({ node?: N | null } | null)[] | null;
   pageInfo: { hasNextPage: boolean; endCursor?: string | null };
   totalCount?: number;
+}
+
+// nodesOf returns the nodes of a connection.
+export function nodesOf<N>(connection: Pick<Connection<N>, 'edges'> | null | undefined): N[] {
+  return (connection?.edges ?? []).flatMap((edge) => (edge?.node ? [edge.node] : []));
 }
 
 export interface Paged<N> {
@@ -21,13 +27,13 @@ export interface Paged<N> {
 
 // usePaged reads a connection page by page. Its document takes $first and $after, and selects totalCount, pageInfo
 // { hasNextPage endCursor } and edges { node }; the cache joins the pages (client.ts names the fields). pick returns the
-// connection of the data. The list begins again when another variable changes.
+// connection of the data, which is also returned. The list begins again when another variable changes.
 export function usePaged<D, V extends AnyVariables, N>(
   document: TypedDocumentNode<D, V>,
   variables: Omit<V, 'first' | 'after'>,
   pick: (data: D) => Connection<N>,
   { pageSize = 50, pause = false }: { pageSize?: number; pause?: boolean } = {},
-): Paged<N> {
+): Paged<N> & { data: D | undefined } {
   const key = JSON.stringify(variables);
   const [place, setPlace] = useState<{ key: string; after: string | null }>({ key, after: null });
   const after = place.key === key ? place.after : null;
@@ -39,7 +45,8 @@ export function usePaged<D, V extends AnyVariables, N>(
   });
   const connection = data ? pick(data) : null;
   return {
-    rows: (connection?.edges ?? []).flatMap((edge) => (edge?.node ? [edge.node] : [])),
+    data,
+    rows: nodesOf(connection),
     total: connection?.totalCount ?? null,
     loading: !data && !error,
     fetching: fetching || stale,

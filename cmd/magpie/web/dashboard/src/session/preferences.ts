@@ -2,11 +2,11 @@
 // sign in; this browser keeps it for the time before the sign-in.
 import { type MantineColorScheme, useMantineColorScheme } from '@mantine/core';
 import { useCallback, useEffect, useRef } from 'react';
-import { useQuery } from 'urql';
 import type { PreferencesInput, Theme } from '../gql/schema';
 import { language, languages, setLanguage, setTimeZone } from '../i18n';
 import { useAction } from '../kit/useAction';
-import { PreferencesDocument, SavePreferencesDocument } from './preferences.gql';
+import { useMe } from './Me';
+import { SavePreferencesDocument } from './preferences.gql';
 
 const schemes: Record<Theme, MantineColorScheme> = { LIGHT: 'light', DARK: 'dark', SYSTEM: 'auto' };
 const themes = { light: 'LIGHT', dark: 'DARK', auto: 'SYSTEM' } as Record<MantineColorScheme, Theme>;
@@ -34,10 +34,9 @@ export function useSavePreferences(): (change: PreferencesInput) => Promise<void
 
 // ApplyPreferences shows the dashboard as the person wants it, once after the sign-in.
 export function ApplyPreferences() {
-  const [{ data }] = useQuery({ query: PreferencesDocument });
   const { setColorScheme } = useMantineColorScheme();
   const applied = useRef(false);
-  const preferences = data?.me.preferences;
+  const { preferences } = useMe().user;
   useEffect(() => {
     if (!preferences || applied.current) return;
     applied.current = true;

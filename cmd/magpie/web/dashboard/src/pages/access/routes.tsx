@@ -1,11 +1,10 @@
 // The pages of people who are not signed in, and where connections by OAuth return to.
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { text } from '../../app/params';
 import { rootRoute, shellRoute } from '../../app/root';
 import { loadMessages } from '../../i18n';
 import { accessToken } from '../../session/session';
 import { loadAccess, localPath } from './methods';
-
-const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
 
 const sayings = ['left', 'deleted', 'everywhere'] as const;
 

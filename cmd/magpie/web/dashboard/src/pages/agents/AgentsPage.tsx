@@ -9,7 +9,6 @@ import { Ago } from '../../kit/Time';
 import { usePaged } from '../../kit/usePaged';
 import { May, useMay } from '../../session/Me';
 import { type AgentFieldsFragment, AgentsListDocument } from './agents.gql';
-import { connectionOf } from './connection';
 import { Templates } from './Templates';
 
 const route = getRouteApi('/shell/agents');
@@ -53,7 +52,7 @@ export function AgentsPage() {
 function Agents() {
   const navigate = route.useNavigate();
   const isEditor = useMay('EDITOR');
-  const list = usePaged(AgentsListDocument, {}, (data) => connectionOf<AgentFieldsFragment>(data.agents));
+  const list = usePaged(AgentsListDocument, {}, (data) => data.agents);
   const columns: Column<AgentFieldsFragment>[] = [
     {
       key: 'name',

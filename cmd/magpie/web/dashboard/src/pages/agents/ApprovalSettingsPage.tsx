@@ -7,9 +7,9 @@ import { fieldError, useFirstError } from '../../kit/formErrors';
 import { Page } from '../../kit/Page';
 import { ProblemNotice } from '../../kit/Problem';
 import { useAction } from '../../kit/useAction';
+import { nodesOf } from '../../kit/usePaged';
 import { useMay } from '../../session/Me';
 import { ApprovalsSettingsDocument, type ApprovalsSettingsQuery, ApprovalsUpdateSettingsDocument } from './approvals.gql';
-import { nodesOf } from './connection';
 import { cleanPolicy, PolicyFields, type ToolPolicy } from './PolicyFields';
 
 // ApprovalSettingsPage has which calls ask in the whole workspace, and the channel where approvals are posted.

@@ -12,7 +12,6 @@ import { Ago } from '../../kit/Time';
 import { usePaged } from '../../kit/usePaged';
 import { May } from '../../session/Me';
 import { type ApprovalFieldsFragment, ApprovalsChangedDocument, ApprovalsListDocument } from './approvals.gql';
-import { connectionOf } from './connection';
 import { useAgentNames, usePeople } from './Names';
 import { Risk } from './Risk';
 
@@ -27,7 +26,7 @@ export function ApprovalsPage() {
   const agents = useAgentNames();
   const people = usePeople();
   const wanted: ApprovalStatus[] = tab === 'open' ? ['PENDING'] : status ? [status] : past;
-  const list = usePaged(ApprovalsListDocument, { status: wanted, mine }, (data) => connectionOf<ApprovalFieldsFragment>(data.approvals));
+  const list = usePaged(ApprovalsListDocument, { status: wanted, mine }, (data) => data.approvals);
   const cursor = useRef<string | null>(null);
   const timer = useRef<number | undefined>(undefined);
   const { state } = useLive(`approvals-${mine}`, {

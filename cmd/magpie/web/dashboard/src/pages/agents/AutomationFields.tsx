@@ -18,9 +18,9 @@ import { useQuery } from 'urql';
 import { t } from '../../i18n';
 import { fieldError } from '../../kit/formErrors';
 import { Icon } from '../../kit/Icon';
+import { nodesOf } from '../../kit/usePaged';
 import type { Draft, Settings } from './automationDraft';
 import { AutomationsChoicesDocument } from './automations.gql';
-import { nodesOf } from './connection';
 import { usePeople } from './Names';
 
 export interface PartProps {

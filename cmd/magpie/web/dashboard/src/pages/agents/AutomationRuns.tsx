@@ -18,12 +18,11 @@ import {
   AutomationsRunsDocument,
   type AutomationRunFieldsFragment as Run,
 } from './automations.gql';
-import { connectionOf } from './connection';
 
 // AutomationRuns has what an automation did with each event, and why it skipped some.
 export function AutomationRuns({ automation, mayRun }: { automation: AutomationFieldsFragment; mayRun: boolean }) {
   const [opened, setOpened] = useState<string | null>(null);
-  const list = usePaged(AutomationsRunsDocument, { automationId: automation.id }, (data) => connectionOf<Run>(data.automationRuns));
+  const list = usePaged(AutomationsRunsDocument, { automationId: automation.id }, (data) => data.automationRuns);
   const open = list.rows.find(({ id }) => id === opened);
   const columns: Column<Run>[] = [
     {

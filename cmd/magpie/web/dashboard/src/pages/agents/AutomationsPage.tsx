@@ -10,7 +10,6 @@ import { When } from '../../kit/Time';
 import { usePaged } from '../../kit/usePaged';
 import { useMay } from '../../session/Me';
 import { type AutomationFieldsFragment, AutomationsListDocument } from './automations.gql';
-import { connectionOf } from './connection';
 import { useAgentNames } from './Names';
 
 const route = getRouteApi('/shell/automations');
@@ -32,7 +31,7 @@ export function AutomationsPage() {
 function List() {
   const navigate = route.useNavigate();
   const { nameOf } = useAgentNames();
-  const list = usePaged(AutomationsListDocument, {}, (data) => connectionOf<AutomationFieldsFragment>(data.automations));
+  const list = usePaged(AutomationsListDocument, {}, (data) => data.automations);
   const columns: Column<AutomationFieldsFragment>[] = [
     {
       key: 'name',

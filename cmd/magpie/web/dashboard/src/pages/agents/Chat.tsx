@@ -6,6 +6,7 @@ import { t } from '../../i18n';
 import { Icon } from '../../kit/Icon';
 import { Markdown } from '../../kit/Markdown';
 import { ProblemNotice } from '../../kit/Problem';
+import { nodesOf } from '../../kit/usePaged';
 import { type AgentFieldsFragment, AgentsChoicesDocument } from './agents.gql';
 import { beginRun, type Follower, followRun, useLiveRun } from './liveRun';
 import { RunView } from './RunView';
@@ -56,7 +57,7 @@ export function Chat({ agent }: { agent: AgentFieldsFragment }) {
     });
     setFollower(next);
   };
-  const messages = conversationId ? (data?.conversation.messages.edges ?? []).flatMap((edge) => (edge?.node ? [edge.node] : [])) : [];
+  const messages = conversationId ? nodesOf(data?.conversation.messages) : [];
   const shown = messages.filter(({ role, runID }) => !(role === 'ASSISTANT' && follower && runID === live.state.runId));
   const isStored = shown.at(-1)?.role === 'USER' && shown.at(-1)?.content === sent;
   const isBusy = follower !== null && !isOver && live.connection !== 'failed';

@@ -11,7 +11,6 @@ import { TextLink } from '../../kit/links';
 import { Ago } from '../../kit/Time';
 import { useAction } from '../../kit/useAction';
 import { usePaged } from '../../kit/usePaged';
-import { connectionOf } from './connection';
 import {
   AgentsConversationsDocument,
   type AgentsConversationsQuery,
@@ -28,9 +27,7 @@ export function Conversations({ agentId }: { agentId: string }) {
   const [text, setText] = useState('');
   const [matching] = useDebouncedValue(text.trim(), 300);
   const [renaming, setRenaming] = useState<Row | null>(null);
-  const list = usePaged(AgentsConversationsDocument, { agentId, matching: matching || null }, (data) =>
-    connectionOf<Row>(data.conversations),
-  );
+  const list = usePaged(AgentsConversationsDocument, { agentId, matching: matching || null }, (data) => data.conversations);
   const remove = useAction(AgentsDeleteConversationDocument, { success: t('common.deleted') });
   const removeAll = useAction(AgentsDeleteConversationsDocument, { success: t('common.deleted') });
   const del = async (row: Row) => {

@@ -10,7 +10,6 @@ import { usePaged } from '../../kit/usePaged';
 import { useMay } from '../../session/Me';
 import { AgentsGrantsDocument, type AgentsGrantsQuery, AgentsRevokeGrantDocument } from './agents.gql';
 import { useToolTitles } from './Chat';
-import { connectionOf } from './connection';
 import { usePeople } from './Names';
 
 type Grant = NonNullable<NonNullable<NonNullable<AgentsGrantsQuery['toolGrants']['edges']>[number]>['node']>;
@@ -20,7 +19,7 @@ export function Grants({ agentId }: { agentId: string }) {
   const isEditor = useMay('EDITOR');
   const titleOf = useToolTitles();
   const { nameOf } = usePeople();
-  const list = usePaged(AgentsGrantsDocument, { agentId }, (data) => connectionOf<Grant>(data.toolGrants));
+  const list = usePaged(AgentsGrantsDocument, { agentId }, (data) => data.toolGrants);
   const revoke = useAction(AgentsRevokeGrantDocument, { success: t('agents.grant.revoked') });
   const end = async (grant: Grant) => {
     const sure = await confirm({ title: t('agents.grant.revoke'), body: t('agents.grant.revokeHelp'), action: t('agents.grant.revoke') });

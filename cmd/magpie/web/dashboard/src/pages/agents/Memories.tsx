@@ -22,7 +22,6 @@ import {
   AgentsUpdateMemoryDocument,
   type AgentMemoryFieldsFragment as Memory,
 } from './agents.gql';
-import { connectionOf } from './connection';
 
 const kinds: AgentMemoryKind[] = ['FACT', 'PREFERENCE', 'INSIGHT', 'PROCEDURE'];
 
@@ -33,7 +32,7 @@ export function Memories({ agentId }: { agentId: string }) {
   const [query] = useDebouncedValue(text.trim(), 400);
   const [kind, setKind] = useState<AgentMemoryKind | null>(null);
   const [form, setForm] = useState<Memory | 'new' | null>(null);
-  const all = usePaged(AgentsMemoriesDocument, { agentId, kind }, (data) => connectionOf<Memory>(data.agentMemories));
+  const all = usePaged(AgentsMemoriesDocument, { agentId, kind }, (data) => data.agentMemories);
   const [found, search] = useQuery({ query: AgentsFoundMemoriesDocument, variables: { agentId, query, kind }, pause: query === '' });
   const results = found.data?.searchAgentMemories ?? [];
   const reload = () => {

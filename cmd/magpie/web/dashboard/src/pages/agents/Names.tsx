@@ -1,6 +1,7 @@
 // Names of people and agents, of which most objects have only the id.
 import { useQuery } from 'urql';
 import { t } from '../../i18n';
+import { nodesOf } from '../../kit/usePaged';
 import { useMe } from '../../session/Me';
 import { AgentsListDocument } from './agents.gql';
 import { ApprovalsPeopleDocument } from './approvals.gql';
@@ -28,6 +29,6 @@ export function usePeople(): { people: Person[]; nameOf: (id: string | null | un
 // useAgentNames returns the agents, and their names by id.
 export function useAgentNames(): { agents: { id: string; name: string }[]; nameOf: (id: string) => string } {
   const [{ data }] = useQuery({ query: AgentsListDocument, variables: { first: 200 }, requestPolicy: 'cache-first' });
-  const agents = (data?.agents.edges ?? []).flatMap((edge) => (edge?.node ? [edge.node] : []));
+  const agents = nodesOf(data?.agents);
   return { agents, nameOf: (id) => agents.find((agent) => agent.id === id)?.name ?? t('agents.unknownAgent') };
 }

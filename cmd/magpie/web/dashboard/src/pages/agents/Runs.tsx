@@ -6,7 +6,6 @@ import { Empty } from '../../kit/Empty';
 import { Status } from '../../kit/Status';
 import { Ago } from '../../kit/Time';
 import { usePaged } from '../../kit/usePaged';
-import { connectionOf } from './connection';
 import { type AgentRunFieldsFragment, AgentsRunsDocument } from './runs.gql';
 
 const seconds = (run: AgentRunFieldsFragment) =>
@@ -15,7 +14,7 @@ const seconds = (run: AgentRunFieldsFragment) =>
 // Runs has the person's runs of an agent.
 export function Runs({ agentId }: { agentId: string }) {
   const navigate = useNavigate();
-  const list = usePaged(AgentsRunsDocument, { agentId }, (data) => connectionOf<AgentRunFieldsFragment>(data.runs));
+  const list = usePaged(AgentsRunsDocument, { agentId }, (data) => data.runs);
   const columns: Column<AgentRunFieldsFragment>[] = [
     {
       key: 'message',

@@ -42,6 +42,7 @@ class Follower {
     let started = false;
     this.stop = watch({
       document: AgentsRunAgentDocument,
+      once: true,
       variables: () => ({ input }),
       onData: ({ runAgent }) => {
         this.change({ state: next(this.view.state, runAgent) });
@@ -55,12 +56,8 @@ class Follower {
           this.report(connection, problem);
           return;
         }
-        // Once watch has planned its next try, so that it is taken back.
-        queueMicrotask(() => {
-          this.stop?.();
-          if (this.view.state.runId) this.follow();
-          else this.change({ connection: 'failed', problem: new RequestError(0, 'offline', '', null, null) });
-        });
+        if (this.view.state.runId) this.follow();
+        else this.change({ connection: 'failed', problem: new RequestError(0, 'offline', '', null, null) });
       },
     });
   }

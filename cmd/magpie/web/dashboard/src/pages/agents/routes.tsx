@@ -1,15 +1,9 @@
 // Agents, approvals and automations.
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { oneOf, text } from '../../app/params';
 import { shellRoute } from '../../app/root';
 import type { ApprovalStatus } from '../../gql/schema';
 import { loadMessages } from '../../i18n';
-
-const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
-
-// oneOf returns a value of the address if it is one of those that a page knows.
-function oneOf<T extends string>(value: unknown, known: readonly T[]): T | undefined {
-  return known.find((one) => one === value);
-}
 
 const loader = () => loadMessages('agents');
 const parent = { getParentRoute: () => shellRoute, loader };

@@ -12,7 +12,6 @@ import { usePaged } from '../../kit/usePaged';
 import { useMay } from '../../session/Me';
 import { CreateCollection } from './CreateCollection';
 import { CollectionsListDocument } from './collections.gql';
-import { nodes } from './nodes';
 
 const route = getRouteApi('/shell/collections');
 
@@ -24,7 +23,7 @@ export function CollectionsPage() {
   const [creating, setCreating] = useState(false);
   const [text, setText] = useState(q ?? '');
   const filter = useDebouncedCallback((next: string) => void navigate({ search: { q: next.trim() || undefined }, replace: true }), 300);
-  const list = usePaged(CollectionsListDocument, { matching: q ?? null }, (data) => nodes(data.collections));
+  const list = usePaged(CollectionsListDocument, { matching: q ?? null }, (data) => data.collections);
   const create = mayEdit && (
     <Button leftSection={<Icon name="plus" size={16} />} onClick={() => setCreating(true)}>
       {t('collections.create')}

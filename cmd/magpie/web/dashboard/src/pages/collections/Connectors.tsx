@@ -7,14 +7,13 @@ import { Status } from '../../kit/Status';
 import { When } from '../../kit/Time';
 import { usePaged } from '../../kit/usePaged';
 import { CollectionsConnectorsDocument } from './collections.gql';
-import { nodes } from './nodes';
 
 const route = getRouteApi('/shell/collections/$collectionId');
 
 // Connectors lists the connectors that fill a collection.
 export function Connectors({ collectionId }: { collectionId: string }) {
   const navigate = route.useNavigate();
-  const list = usePaged(CollectionsConnectorsDocument, { id: collectionId }, (data) => nodes(data.connectors));
+  const list = usePaged(CollectionsConnectorsDocument, { id: collectionId }, (data) => data.connectors);
   return (
     <DataTable
       label={t('collections.connectors')}

@@ -1,14 +1,12 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { typed } from '../../app/params';
 import { shellRoute } from '../../app/root';
 import { loadMessages } from '../../i18n';
-
-const text = (value: unknown) =>
-  typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined;
 
 const list = createRoute({
   getParentRoute: () => shellRoute,
   path: '/collections',
-  validateSearch: (search: Record<string, unknown>): { q?: string } => ({ q: text(search.q) }),
+  validateSearch: (search: Record<string, unknown>): { q?: string } => ({ q: typed(search.q) }),
   loader: () => loadMessages('collections'),
   component: lazyRouteComponent(() => import('./CollectionsPage'), 'CollectionsPage'),
 });
@@ -22,7 +20,7 @@ const one = createRoute({
   // run is the time of the measurement that is shown.
   validateSearch: (search: Record<string, unknown>): { tab?: Tab; run?: string } => ({
     tab: tabs.find((tab) => tab === search.tab),
-    run: text(search.run),
+    run: typed(search.run),
   }),
   loader: () => loadMessages('collections'),
   component: lazyRouteComponent(() => import('./CollectionPage'), 'CollectionPage'),

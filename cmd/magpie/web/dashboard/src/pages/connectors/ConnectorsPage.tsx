@@ -13,7 +13,6 @@ import { May, useMay } from '../../session/Me';
 import { CollectionSelect, FilterText } from './fields';
 import { span, useKinds } from './kinds';
 import { ConnectorsListDocument, type ConnectorsListQuery } from './list.gql';
-import { pages } from './pages';
 import type { ListSearch } from './routes';
 
 type Row = NonNullable<NonNullable<NonNullable<ConnectorsListQuery['connectors']['edges']>[number]>['node']>;
@@ -36,7 +35,7 @@ export function ConnectorsPage() {
       type: search.type ?? null,
       status: states.filter((state) => state === search.status).slice(0, 1),
     },
-    (data) => pages(data.connectors),
+    (data) => data.connectors,
   );
   const isFiltered = Boolean(search.q || search.collection || search.type || search.status);
   const create = (

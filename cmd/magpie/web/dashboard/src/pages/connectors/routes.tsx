@@ -1,10 +1,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { typed } from '../../app/params';
 import { shellRoute } from '../../app/root';
 import { loadMessages } from '../../i18n';
-
-// A value of the address as text; the router reads digits as a number.
-const text = (value: unknown) =>
-  typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined;
 
 const messages = () => Promise.all([loadMessages('connectors'), loadMessages('upload')]);
 
@@ -36,21 +33,21 @@ export interface ConnectorSearch extends OAuthSearch {
 }
 
 const outcome = (search: Record<string, unknown>): OAuthSearch => ({
-  oauth: text(search.oauth),
-  provider: text(search.provider),
-  grant: text(search.grant),
-  error: text(search.error),
-  error_description: text(search.error_description),
+  oauth: typed(search.oauth),
+  provider: typed(search.provider),
+  grant: typed(search.grant),
+  error: typed(search.error),
+  error_description: typed(search.error_description),
 });
 
 const list = createRoute({
   getParentRoute: () => shellRoute,
   path: '/connectors',
   validateSearch: (search: Record<string, unknown>): ListSearch => ({
-    q: text(search.q),
-    collection: text(search.collection),
-    type: text(search.type),
-    status: text(search.status),
+    q: typed(search.q),
+    collection: typed(search.collection),
+    type: typed(search.type),
+    status: typed(search.status),
   }),
   loader: messages,
   component: lazyRouteComponent(() => import('./ConnectorsPage'), 'ConnectorsPage'),
@@ -60,8 +57,8 @@ const gallery = createRoute({
   getParentRoute: () => shellRoute,
   path: '/connectors/new',
   validateSearch: (search: Record<string, unknown>): { q?: string; collection?: string } => ({
-    q: text(search.q),
-    collection: text(search.collection),
+    q: typed(search.q),
+    collection: typed(search.collection),
   }),
   loader: messages,
   component: lazyRouteComponent(() => import('./GalleryPage'), 'GalleryPage'),
@@ -71,7 +68,7 @@ const create = createRoute({
   getParentRoute: () => shellRoute,
   path: '/connectors/new/$kind',
   validateSearch: (search: Record<string, unknown>): OAuthSearch & { collection?: string } => ({
-    collection: text(search.collection),
+    collection: typed(search.collection),
     ...outcome(search),
   }),
   loader: messages,
@@ -83,9 +80,9 @@ const one = createRoute({
   path: '/connectors/$connectorId',
   validateSearch: (search: Record<string, unknown>): ConnectorSearch => ({
     tab: tabs.find((tab) => tab === search.tab),
-    q: text(search.q),
-    status: text(search.status),
-    job: text(search.job),
+    q: typed(search.q),
+    status: typed(search.status),
+    job: typed(search.job),
     ...outcome(search),
   }),
   loader: messages,
@@ -95,7 +92,7 @@ const one = createRoute({
 const databases = createRoute({
   getParentRoute: () => shellRoute,
   path: '/databases',
-  validateSearch: (search: Record<string, unknown>): { q?: string } => ({ q: text(search.q) }),
+  validateSearch: (search: Record<string, unknown>): { q?: string } => ({ q: typed(search.q) }),
   loader: messages,
   component: lazyRouteComponent(() => import('./databases/DatabasesPage'), 'DatabasesPage'),
 });
@@ -104,9 +101,9 @@ const database = createRoute({
   getParentRoute: () => shellRoute,
   path: '/databases/$databaseId',
   validateSearch: (search: Record<string, unknown>): { q?: string; table?: string; sql?: string } => ({
-    q: text(search.q),
-    table: text(search.table),
-    sql: text(search.sql),
+    q: typed(search.q),
+    table: typed(search.table),
+    sql: typed(search.sql),
   }),
   loader: messages,
   component: lazyRouteComponent(() => import('./databases/DatabasePage'), 'DatabasePage'),

@@ -3,12 +3,10 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useQuery } from 'urql';
 import type { QueryKind } from '../../gql/schema';
 import { t } from '../../i18n';
+import { nodesOf } from '../../kit/usePaged';
 import { useMay } from '../../session/Me';
 import { InsightsCollectionsDocument, InsightsKeysDocument } from './insights.gql';
 import { type AnalyticsSearch, spanOf, spans } from './span';
-
-const nodes = <N,>(edges: ({ node?: N | null } | null)[] | null | undefined): N[] =>
-  (edges ?? []).flatMap((edge) => (edge?.node ? [edge.node] : []));
 
 // AnalyticsFilters chooses the span and what is counted. All of it is in the address.
 export function AnalyticsFilters() {
@@ -70,7 +68,7 @@ export function AnalyticsFilters() {
       <Select
         aria-label={t('common.nav.collections')}
         placeholder={t('insights.collectionAll')}
-        data={named(nodes(collections?.collections.edges), search.collection)}
+        data={named(nodesOf(collections?.collections), search.collection)}
         value={search.collection ?? null}
         onChange={(id) => set({ collection: id ?? undefined })}
         searchable
@@ -82,7 +80,7 @@ export function AnalyticsFilters() {
         <Select
           aria-label={t('common.nav.keys')}
           placeholder={t('insights.keyAll')}
-          data={named(nodes(keys?.apiKeys.edges), search.key)}
+          data={named(nodesOf(keys?.apiKeys), search.key)}
           value={search.key ?? null}
           onChange={(id) => set({ key: id ?? undefined })}
           searchable

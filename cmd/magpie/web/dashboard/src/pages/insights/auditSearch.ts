@@ -1,4 +1,6 @@
 // The state of the page of the audit log in the address, and the filter that it stands for.
+
+import { day, typed } from '../../app/params';
 import type { AuditFilter } from '../../gql/schema';
 
 export interface AuditSearch {
@@ -43,10 +45,7 @@ export const actions: Record<string, string[]> = {
   workspace: ['create', 'update'],
 };
 
-const text = (value: unknown) =>
-  typeof value === 'number' ? String(value) : typeof value === 'string' && value !== '' ? value.slice(0, 300) : undefined;
-const day = (value: unknown) =>
-  typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value)) ? value : undefined;
+const text = (value: unknown) => typed(value, 300);
 
 export function auditSearch(search: Record<string, unknown>): AuditSearch {
   return {

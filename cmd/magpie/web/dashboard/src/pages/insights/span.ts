@@ -1,4 +1,6 @@
 // The state of the page of statistics in the address.
+
+import { day, text } from '../../app/params';
 import type { QueryKind } from '../../gql/schema';
 
 export const spans = [7, 30, 90] as const;
@@ -13,18 +15,14 @@ export interface AnalyticsSearch {
   kind?: QueryKind;
 }
 
-const day = (value: unknown) =>
-  typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value)) ? value : undefined;
-const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value.slice(0, 100) : undefined);
-
 export function analyticsSearch(search: Record<string, unknown>): AnalyticsSearch {
   const from = day(search.from);
   const to = day(search.to);
   return {
     days: spans.find((days) => days === search.days),
     ...(from && to && from <= to ? { from, to } : {}),
-    collection: text(search.collection),
-    key: text(search.key),
+    collection: text(search.collection, 100),
+    key: text(search.key, 100),
     kind: (['SEARCH', 'CHAT'] as const).find((kind) => kind === search.kind),
   };
 }

@@ -1,4 +1,6 @@
 // The state of the page of people in the address.
+
+import { oneOf, typed } from '../../app/params';
 import type { InvitationStatus, Role } from '../../gql/schema';
 
 export const tabNames = ['members', 'invitations', 'roles', 'groups', 'why', 'sign-in'] as const;
@@ -18,10 +20,7 @@ export interface PeopleSearch {
   user?: string;
 }
 
-// text reads a text of the address, whose numbers arrive as numbers.
-const text = (value: unknown) =>
-  typeof value === 'number' ? String(value) : typeof value === 'string' && value !== '' ? value.slice(0, 300) : undefined;
-const oneOf = <T extends string>(value: unknown, among: readonly T[]) => among.find((one) => one === value);
+const text = (value: unknown) => typed(value, 300);
 
 export function peopleSearch(search: Record<string, unknown>): PeopleSearch {
   return {

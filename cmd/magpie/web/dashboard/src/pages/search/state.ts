@@ -1,4 +1,5 @@
 // The state of a search as it is in the address, and the input of the service that it stands for.
+import { oneOf } from '../../app/params';
 import type { SearchFacetsInput, SearchField, SearchFilters, SearchInput } from '../../gql/schema';
 
 // The fields of facets by whose values one can filter, with their names in the address and in the filters.
@@ -55,10 +56,6 @@ export function text(value: unknown): string | undefined {
 function texts(value: unknown): string[] | undefined {
   const found = (Array.isArray(value) ? value : [value]).flatMap((one) => text(one) ?? []);
   return found.length > 0 ? [...new Set(found)].slice(0, 50) : undefined;
-}
-
-export function oneOf<T extends string>(value: unknown, allowed: readonly T[]): T | undefined {
-  return allowed.find((one) => one === value);
 }
 
 const day = (value: unknown) => (typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value) ? value : undefined);

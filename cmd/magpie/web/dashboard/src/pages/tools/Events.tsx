@@ -8,7 +8,6 @@ import { Empty } from '../../kit/Empty';
 import { Ago } from '../../kit/Time';
 import { useAction } from '../../kit/useAction';
 import { usePaged } from '../../kit/usePaged';
-import { connectionOf } from '../agents/connection';
 import { type InboundEventFieldsFragment, InboundEventsDocument, InboundResendDocument } from './inbound.gql';
 
 const states: InboundEventStatus[] = ['RECEIVED', 'MATCHED', 'IGNORED', 'REJECTED', 'FAILED'];
@@ -17,9 +16,7 @@ const colors = { RECEIVED: 'blue', MATCHED: 'green', IGNORED: 'gray', REJECTED: 
 // Events has what an integration received, and what became of it.
 export function Events({ integrationId }: { integrationId: string }) {
   const [status, setStatus] = useState<InboundEventStatus | null>(null);
-  const list = usePaged(InboundEventsDocument, { integrationId, status: status ? [status] : null }, (data) =>
-    connectionOf<InboundEventFieldsFragment>(data.inboundEvents),
-  );
+  const list = usePaged(InboundEventsDocument, { integrationId, status: status ? [status] : null }, (data) => data.inboundEvents);
   const resend = useAction(InboundResendDocument, { success: t('tools.inbound.resent') });
   const columns: Column<InboundEventFieldsFragment>[] = [
     {

@@ -10,7 +10,6 @@ import { Status } from '../../kit/Status';
 import { When } from '../../kit/Time';
 import { usePaged } from '../../kit/usePaged';
 import { May } from '../../session/Me';
-import { connectionOf } from '../agents/connection';
 import { type InboundFieldsFragment, InboundListDocument } from './inbound.gql';
 
 const route = getRouteApi('/shell/inbound');
@@ -47,7 +46,7 @@ export function InboundPage() {
 
 function List() {
   const navigate = route.useNavigate();
-  const list = usePaged(InboundListDocument, {}, (data) => connectionOf<InboundFieldsFragment>(data.inboundIntegrations));
+  const list = usePaged(InboundListDocument, {}, (data) => data.inboundIntegrations);
   const columns: Column<InboundFieldsFragment>[] = [
     {
       key: 'name',

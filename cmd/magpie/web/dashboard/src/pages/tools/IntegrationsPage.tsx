@@ -7,7 +7,6 @@ import { ButtonLink } from '../../kit/links';
 import { Page } from '../../kit/Page';
 import { Status } from '../../kit/Status';
 import { usePaged } from '../../kit/usePaged';
-import { connectionOf } from '../agents/connection';
 import { type ToolIntegrationFieldsFragment, ToolsIntegrationsDocument } from './integrations.gql';
 
 const route = getRouteApi('/shell/integrations');
@@ -15,7 +14,7 @@ const route = getRouteApi('/shell/integrations');
 // IntegrationsPage has the systems whose tools agents can call.
 export function IntegrationsPage() {
   const navigate = route.useNavigate();
-  const list = usePaged(ToolsIntegrationsDocument, {}, (data) => connectionOf<ToolIntegrationFieldsFragment>(data.toolIntegrations));
+  const list = usePaged(ToolsIntegrationsDocument, {}, (data) => data.toolIntegrations);
   const columns: Column<ToolIntegrationFieldsFragment>[] = [
     {
       key: 'name',

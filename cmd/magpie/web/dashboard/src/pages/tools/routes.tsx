@@ -1,9 +1,8 @@
 // Integrations with tools, and integrations that receive.
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { text } from '../../app/params';
 import { shellRoute } from '../../app/root';
 import { loadMessages } from '../../i18n';
-
-const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
 
 // The pages show risks and rules as those of agents do.
 const loader = () => Promise.all([loadMessages('tools'), loadMessages('agents')]);

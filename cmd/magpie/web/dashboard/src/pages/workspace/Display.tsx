@@ -1,10 +1,9 @@
 import { Input, SegmentedControl, Select, useMantineColorScheme } from '@mantine/core';
 import { useState } from 'react';
-import { useQuery } from 'urql';
 import type { PreferencesInput } from '../../gql/schema';
 import { formatTime, languages, t } from '../../i18n';
+import { useMe } from '../../session/Me';
 import { themeOf, useSavePreferences } from '../../session/preferences';
-import { PreferencesDocument } from '../../session/preferences.gql';
 import { Section } from './Section';
 
 const browser = 'browser';
@@ -12,12 +11,11 @@ const browserZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 // Display has how the dashboard looks for the person, in every browser.
 export function Display() {
-  const [{ data }, again] = useQuery({ query: PreferencesDocument });
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const save = useSavePreferences();
   const [now] = useState(Date.now);
-  const preferences = data?.me.preferences;
-  const change = (changed: PreferencesInput) => void save(changed).then(() => again({ requestPolicy: 'network-only' }));
+  const { preferences } = useMe().user;
+  const change = (changed: PreferencesInput) => void save(changed);
   return (
     <Section title={t('workspace.display')} about={t('workspace.displayAbout')}>
       <Input.Wrapper label={t('common.theme')} labelElement="div" labelProps={{ id: 'theme-label' }}>

@@ -6,6 +6,7 @@ import { t } from '../../i18n';
 import { Icon, type IconName } from '../../kit/Icon';
 import { Page } from '../../kit/Page';
 import { ProblemNotice } from '../../kit/Problem';
+import { nodesOf } from '../../kit/usePaged';
 import { useMay, useMe } from '../../session/Me';
 import { FirstSource } from './FirstSource';
 import { type Step, steps } from './search';
@@ -46,7 +47,7 @@ export function WelcomePage() {
         <Loader aria-label={t('common.loading')} />
       </Page>
     );
-  const collections = (data.collections.edges ?? []).flatMap((edge) => (edge?.node ? [edge.node] : []));
+  const collections = nodesOf(data.collections);
   const connector = data.connectors.edges?.[0]?.node ?? null;
   const done: Record<Step, boolean> = {
     source: connector !== null,

@@ -1,10 +1,10 @@
 // The pages of the workspace as a whole and of the person's account.
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { text } from '../../app/params';
 import { shellRoute } from '../../app/root';
 import { loadMessages } from '../../i18n';
 import { type ClientName, clientNames, type Step, steps } from './search';
 
-const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
 const loader = () => loadMessages('workspace');
 
 interface WelcomeSearch {

@@ -17,7 +17,6 @@ import {
   ConnectorsProvidersDocument,
   ConnectorsRevokeGrantDocument,
 } from '../form.gql';
-import { pages } from '../pages';
 import type { OAuthSearch } from '../routes';
 import type { Connection } from './connection';
 
@@ -96,7 +95,7 @@ export function OAuthFields({ provider, connection, onChange, connectorId, onLea
 }
 
 function Grants({ provider, chosen, onChoose }: { provider: string; chosen: string | null; onChoose: (grant: string | null) => void }) {
-  const list = usePaged(ConnectorsGrantsDocument, { provider }, (data) => pages(data.oauthGrants));
+  const list = usePaged(ConnectorsGrantsDocument, { provider }, (data) => data.oauthGrants);
   const revoke = useAction(ConnectorsRevokeGrantDocument, { success: t('connectors.oauth.revoked') });
   if (list.error) return <ProblemNotice error={list.error} retry={list.reload} />;
   if (list.rows.length === 0) return <Text size="sm">{list.loading ? t('common.loading') : t('connectors.oauth.none')}</Text>;

@@ -8,7 +8,6 @@ import { Status } from '../../../kit/Status';
 import { When } from '../../../kit/Time';
 import { usePaged } from '../../../kit/usePaged';
 import { FilterText } from '../fields';
-import { pages } from '../pages';
 import { ConnectorsDocumentsDocument } from '../work.gql';
 
 const route = getRouteApi('/shell/connectors/$connectorId');
@@ -21,7 +20,7 @@ export function Documents({ connectorId }: { connectorId: string }) {
   const list = usePaged(
     ConnectorsDocumentsDocument,
     { connectorId, status: states.filter((one) => one === status), matching: q ?? null },
-    (data) => pages(data.documents),
+    (data) => data.documents,
   );
   return (
     <Stack>

@@ -12,7 +12,6 @@ import { usePaged } from '../../../kit/usePaged';
 import { useMay } from '../../../session/Me';
 import { ConnectorsStartSyncDocument } from '../connector.gql';
 import { FilterText } from '../fields';
-import { pages } from '../pages';
 import { ConnectorsDeleteFilesDocument, ConnectorsFilesDocument } from '../work.gql';
 
 const route = getRouteApi('/shell/connectors/$connectorId');
@@ -28,7 +27,7 @@ export function Files({ connectorId, isSyncing }: { connectorId: string; isSynci
     success: ({ deleteFiles }) => t('connectors.files.deleted', { count: deleteFiles.length }),
   });
   const start = useAction(ConnectorsStartSyncDocument, { success: t('connectors.started') });
-  const list = usePaged(ConnectorsFilesDocument, { connectorId, matching: q ?? null }, (data) => pages(data.sourceFiles));
+  const list = usePaged(ConnectorsFilesDocument, { connectorId, matching: q ?? null }, (data) => data.sourceFiles);
   const paths = list.rows.filter(({ id }) => selected.has(id)).map(({ path }) => path);
   const erase = async () => {
     const isCertain = await confirm({

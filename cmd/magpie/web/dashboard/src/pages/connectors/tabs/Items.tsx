@@ -11,7 +11,7 @@ import { useAction } from '../../../kit/useAction';
 import { usePaged } from '../../../kit/usePaged';
 import { useMay } from '../../../session/Me';
 import { FilterText } from '../fields';
-import { pages, useTurn } from '../pages';
+import { useTurn } from '../useTurn';
 import { ConnectorsAllowItemDocument, ConnectorsItemsDocument, ConnectorsRetryItemsDocument } from '../work.gql';
 
 const route = getRouteApi('/shell/connectors/$connectorId');
@@ -47,7 +47,7 @@ export function ItemTable({ connectorId, jobId, turn }: { connectorId: string; j
       suppressed: status === suppressed ? true : null,
       matching: q ?? null,
     },
-    (data) => pages(data.syncItems),
+    (data) => data.syncItems,
   );
   useTurn(turn, list.reload);
   const chosen = list.rows.filter(({ id }) => selected.has(id)).map(({ id }) => id);

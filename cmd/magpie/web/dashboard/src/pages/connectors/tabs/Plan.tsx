@@ -13,9 +13,9 @@ import { useAction } from '../../../kit/useAction';
 import { usePaged } from '../../../kit/usePaged';
 import { useMay } from '../../../session/Me';
 import { FilterText } from '../fields';
-import { pages, useTurn } from '../pages';
 import type { JobEvent } from '../sync';
-import { ConnectorsJobsDocument, ConnectorsPlanDocument, ConnectorsSyncPlanDocument, type ConnectorsSyncPlanQuery } from '../work.gql';
+import { useTurn } from '../useTurn';
+import { ConnectorsJobsDocument, ConnectorsPlanDocument, ConnectorsSyncPlanDocument } from '../work.gql';
 import { Messages, Waiting } from './Progress';
 
 const route = getRouteApi('/shell/connectors/$connectorId');
@@ -84,15 +84,12 @@ export function Plan({ connectorId, event }: { connectorId: string; event: JobEv
 function Result({ connectorId, jobId, turn }: { connectorId: string; jobId: string; turn: string }) {
   const { q, status } = route.useSearch();
   const navigate = route.useNavigate();
-  const [plan, setPlan] = useState<ConnectorsSyncPlanQuery['syncPlan'] | null>(null);
   const list = usePaged(
     ConnectorsSyncPlanDocument,
     { connectorId, jobId, action: actions.filter((one) => one === status), matching: q ?? null },
-    (data) => {
-      if (data.syncPlan !== plan) window.queueMicrotask(() => setPlan(data.syncPlan));
-      return pages(data.syncPlan.items);
-    },
+    (data) => data.syncPlan.items,
   );
+  const plan = list.data?.syncPlan;
   useTurn(turn, list.reload);
   if (!plan) return <DataTable label={t('connectors.plan.items')} list={list} rowKey={({ id }) => id} columns={[]} />;
   const { job, counts, guard } = plan;

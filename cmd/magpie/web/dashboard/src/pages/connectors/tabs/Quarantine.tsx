@@ -10,7 +10,6 @@ import { usePaged } from '../../../kit/usePaged';
 import { May } from '../../../session/Me';
 import type { Connector } from '../ConnectorPage';
 import { FilterText } from '../fields';
-import { pages } from '../pages';
 import { ConnectorsApproveDeletionDocument, ConnectorsDismissDeletionDocument, ConnectorsQuarantineDocument } from '../work.gql';
 
 const route = getRouteApi('/shell/connectors/$connectorId');
@@ -24,7 +23,7 @@ export function Quarantine({ connector, reload }: { connector: Connector; reload
   const dismiss = useAction(ConnectorsDismissDeletionDocument, {
     success: ({ dismissDeletion }) => t('connectors.quarantine.dismissed', { count: dismissDeletion.documents }),
   });
-  const list = usePaged(ConnectorsQuarantineDocument, { connectorId: id, matching: q ?? null }, (data) => pages(data.quarantinedDocuments));
+  const list = usePaged(ConnectorsQuarantineDocument, { connectorId: id, matching: q ?? null }, (data) => data.quarantinedDocuments);
   const refresh = () => {
     reload();
     list.reload();

@@ -15,7 +15,7 @@ import { usePaged } from '../../../kit/usePaged';
 import { May } from '../../../session/Me';
 import type { Connector } from '../ConnectorPage';
 import { span } from '../kinds';
-import { pages, useTurn } from '../pages';
+import { useTurn } from '../useTurn';
 import { ConnectorsJobsDocument, ConnectorsOneJobDocument, ConnectorsRestoreDeletionsDocument } from '../work.gql';
 import { ItemTable } from './Items';
 import { Messages, stats, Waiting } from './Progress';
@@ -32,9 +32,7 @@ export function Syncs({ connector, turn }: { connector: Connector; turn: string 
 function Jobs({ connectorId, turn }: { connectorId: string; turn: string }) {
   const { status } = route.useSearch();
   const navigate = route.useNavigate();
-  const list = usePaged(ConnectorsJobsDocument, { connectorId, status: states.filter((one) => one === status) }, (data) =>
-    pages(data.syncJobs),
-  );
+  const list = usePaged(ConnectorsJobsDocument, { connectorId, status: states.filter((one) => one === status) }, (data) => data.syncJobs);
   useTurn(turn, list.reload);
   const open = (id: string) => void navigate({ search: { tab: 'syncs', job: id } });
   return (

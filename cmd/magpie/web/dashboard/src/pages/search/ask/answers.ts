@@ -128,14 +128,13 @@ export function ask(input: { message: string; conversationId?: string; collectio
   publish([...answers.filter((other) => other.conversationId !== answer.conversationId || isOpen(other)), answer]);
   const stop = watch({
     document: AskChatDocument,
+    once: true, // the question must not be put again
     variables: () => ({ input }),
     onData: ({ chat }) => take(key, chat),
     onState: (state, error) => {
       if (state === 'ended') ended(key);
       else if (state === 'failed') change(key, { state: 'failed', problem: error });
       else if (state === 'waiting') {
-        // The question must not be put again. watch sets its timer after this call.
-        queueMicrotask(stop);
         const now = find(key);
         if (!now || !isOpen(now)) return;
         if (now.answerId) {

@@ -1,6 +1,8 @@
 // The state of the list of documents as it is in the address.
+
+import { oneOf } from '../../../app/params';
 import type { DocumentOrderField, DocumentStatus } from '../../../gql/schema';
-import { oneOf, text } from '../state';
+import { text } from '../state';
 
 export const statuses: DocumentStatus[] = ['INDEXED', 'PENDING', 'PROCESSING', 'FAILED', 'DELETED'];
 export const orders = ['title', 'path', 'changed', 'created', 'size', 'status'] as const;

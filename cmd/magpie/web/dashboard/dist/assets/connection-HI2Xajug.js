@@ -1,1 +1,0 @@
-function e(e){return{edges:(e.edges??[]).flatMap(e=>e?.node?[{node:e.node}]:[]),pageInfo:e.pageInfo,totalCount:e.totalCount}}var t=e=>(e?.edges??[]).flatMap(e=>e?.node?[e.node]:[]);export{t as n,e as t};

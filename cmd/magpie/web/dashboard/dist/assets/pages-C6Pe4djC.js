@@ -1,1 +1,0 @@
-import{Ct as e,ht as t}from"./i18n-CRF7lsFA.js";var n=e(t(),1);function r(e){return e}function i(e,t){let r=(0,n.useRef)(e),i=(0,n.useRef)(t);i.current=t,(0,n.useEffect)(()=>{r.current!==e&&i.current(),r.current=e},[e])}export{i as n,r as t};

@@ -1,0 +1,1 @@
+function e(e,t=1/0){return typeof e==`string`&&e!==``?e.slice(0,t):void 0}function t(t,n){return e(typeof t==`number`?String(t):t,n)}function n(e){return typeof e==`string`&&/^\d{4}-\d{2}-\d{2}$/.test(e)&&!Number.isNaN(Date.parse(e))?e:void 0}function r(e,t){return t.find(t=>t===e)}export{t as i,r as n,e as r,n as t};
