@@ -133,7 +133,7 @@ export async function renew(): Promise<void> {
 
 // begin posts to a route that returns tokens and starts the session.
 export async function begin(path: string, body: unknown): Promise<void> {
-  adopt(await call('POST', `${path}?cookie=1`, body, access?.token));
+  adopt(await call('POST', `${path}?cookie=1`, body, (await accessToken()) ?? undefined));
   channel.postMessage({ kind: 'changed' } satisfies News);
   announce(true);
 }
