@@ -18,23 +18,16 @@ import (
 //go:embed testdata/axe.min.js
 var axe string
 
-// prelude has functions that find what a person sees: button, link, tab or option by its
-// name, a field by its label.
+// prelude has functions that find what a person sees, such as a field by its label.
 const prelude = `
 const visible = (e) => e.getClientRects().length > 0 && !e.closest('[aria-hidden=true]');
-const named = (e) => (e.getAttribute('aria-label') || e.innerText || e.value || '').trim();
 const all = (s) => [...document.querySelectorAll(s)].filter(visible);
-const hit = (name) => {
-  const found = all('button, a[href], [role=button], [role=menuitem], [role=option], [role=tab], [role=radio], input[type=submit], label, summary, tr.row');
-  return found.find((e) => named(e) === name) ?? found.find((e) => named(e).startsWith(name));
-};
 const field = (name) => {
   const label = all('label').find((e) => e.innerText.replace(/\s*\*$/, '').trim() === name) ?? all('label').find((e) => e.innerText.trim().startsWith(name));
   const of = label && (label.control ?? document.getElementById(label.htmlFor));
   return of ?? all('input, textarea, select').find((e) => e.getAttribute('aria-label') === name || e.placeholder === name);
 };
 const title = () => document.querySelector('h1')?.innerText ?? '';
-const says = (text) => document.body.innerText.includes(text);
 const settled = () => Boolean(title()) && !all('.mantine-Loader-root, .mantine-Skeleton-root').length;
 `
 
@@ -70,12 +63,6 @@ func (p *person) open(path string) {
 	p.Until(`settled()`)
 }
 
-// hit presses what has the name.
-func (p *person) hit(name string) {
-	p.t.Helper()
-	p.Click(`hit(` + quoted(name) + `)`)
-}
-
 // fill replaces the text of the field with the label.
 func (p *person) fill(label, text string) {
 	p.t.Helper()
@@ -83,12 +70,6 @@ func (p *person) fill(label, text string) {
 	p.Eval(`(() => { const e = field(`+quoted(label)+`); e.focus(); e.select?.(); })()`, nil)
 	p.Press("\b")
 	p.Type(text)
-}
-
-// sees waits until the page shows the text.
-func (p *person) sees(text string) {
-	p.t.Helper()
-	p.Until(`says(` + quoted(text) + `)`)
 }
 
 // quoted returns a text as a literal in JavaScript.
