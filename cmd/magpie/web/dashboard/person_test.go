@@ -18,10 +18,19 @@ import (
 //go:embed testdata/axe.min.js
 var axe string
 
-// prelude has functions that find what a person sees, such as a field by its label.
+// prelude has functions that find what a person sees: button, link, tab or option by its
+// name, a field by its label. An open dialog or drawer hides the page below it.
 const prelude = `
 const visible = (e) => e.getClientRects().length > 0 && !e.closest('[aria-hidden=true]');
+const named = (e) => (e.getAttribute('aria-label') || e.innerText || e.value || '').trim();
 const all = (s) => [...document.querySelectorAll(s)].filter(visible);
+const hit = (name) => {
+  const found = all('button, a[href], [role=button], [role=menuitem], [role=option], [role=tab], [role=radio], input[type=submit], label, summary, tr.row').filter((e) => !e.disabled);
+  const top = all('[role=dialog]').at(-1);
+  const here = top ? found.filter((e) => top.contains(e) || e.closest('[role=listbox], [role=menu]')) : found;
+  return here.find((e) => named(e) === name) ?? here.find((e) => named(e).startsWith(name));
+};
+const says = (text) => document.body.innerText.includes(text);
 const field = (name) => {
   const label = all('label').find((e) => e.innerText.replace(/\s*\*$/, '').trim() === name) ?? all('label').find((e) => e.innerText.trim().startsWith(name));
   const of = label && (label.control ?? document.getElementById(label.htmlFor));
@@ -61,6 +70,27 @@ func (p *person) open(path string) {
 	p.t.Helper()
 	p.Do(chromedp.Navigate(p.url + path))
 	p.Until(`settled()`)
+}
+
+// hit presses what has the name, or a name that begins so.
+func (p *person) hit(name string) {
+	p.t.Helper()
+	p.Until(`hit(` + quoted(name) + `) && ` + still)
+	p.Click(`hit(` + quoted(name) + `)`)
+}
+
+// sees waits until the page shows the text.
+func (p *person) sees(text string) {
+	p.t.Helper()
+	p.Until(`says(` + quoted(text) + `)`)
+}
+
+// choose opens the list of the field with the label and takes an option.
+func (p *person) choose(label, option string) {
+	p.t.Helper()
+	p.Click(`field(` + quoted(label) + `)`)
+	p.Until(`all("[role=option]").some((e) => e.innerText.startsWith(` + quoted(option) + `)) && ` + still)
+	p.Click(`all("[role=option]").find((e) => e.innerText.startsWith(` + quoted(option) + `))`)
 }
 
 // fill replaces the text of the field with the label.
