@@ -2,9 +2,6 @@ package dashboard_test
 
 import (
 	"encoding/json"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
@@ -13,18 +10,17 @@ import (
 // world is a workspace in use: something is on every page.
 type world struct {
 	*stacktest.Magpie
+	model *standIn
+	// desk is the stand-in of the system behind the webhook.
+	desk                                                                                *desk
 	collection, connector, document, agent, key, automation, integration, tool, inbound string
 }
 
 // newWorld makes a workspace with documents, an agent, a tool that acts, and so on.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	desk := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"id": 7}`)
-	}))
-	t.Cleanup(desk.Close)
-	m := &world{Magpie: stacktest.Start(t, "LLM_BASE_URL", chatModel(t), "LLM_MODEL", "stand-in", "ALLOWED_PRIVATE_NETWORKS", "127.0.0.0/8")}
+	m := &world{model: chatModel(t), desk: openDesk(t)}
+	m.Magpie = stacktest.Start(t, "LLM_BASE_URL", m.model.url, "LLM_MODEL", "stand-in", "ALLOWED_PRIVATE_NETWORKS", "127.0.0.0/8")
 	make1 := func(query string, variables object) string {
 		t.Helper()
 		var made map[string]json.RawMessage
@@ -57,7 +53,7 @@ func newWorld(t *testing.T) *world {
 	})
 	m.agent = make1(`mutation { createAgent(input: {name: "Caretaker", systemPrompt: "You look after the house.", tools: ["search_documents"]}) { id } }`, nil)
 	m.key = make1(`mutation($c: ID!) { createAPIKey(input: {name: "Site", allowedHosts: ["example.com"], allowedCollections: [$c]}) { apiKey { id } } }`, object{"c": m.collection})
-	m.integration = make1(`mutation($url: String!) { createToolIntegration(input: {provider: "webhook", name: "Desk", slug: "desk", config: {url: $url}}) { id } }`, object{"url": desk.URL})
+	m.integration = make1(`mutation($url: String!) { createToolIntegration(input: {provider: "webhook", name: "Desk", slug: "desk", config: {url: $url}}) { id } }`, object{"url": m.desk.url})
 	m.tool = make1(`mutation($id: ID!, $schema: Map!) { saveWebhookTool(integrationId: $id, input: {name: "create_ticket", title: "Create a ticket", description: "Creates a ticket", method: "POST", path: "/tickets", inputSchema: $schema}) { id } }`,
 		object{"id": m.integration, "schema": object{"type": "object", "properties": object{"title": object{"type": "string"}}, "required": []string{"title"}}})
 	m.inbound = make1(`mutation { createInboundIntegration(input: {provider: "github", name: "Code"}) { integration { id } } }`, nil)

@@ -12,6 +12,9 @@ import { onSession } from './session/session';
 // Browsers hide the attribute, and keep the property.
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
 
+// With this the lock of scrolling behind dialogs marks its style, as the content security policy demands.
+Object.assign(globalThis, { __webpack_nonce__: nonce });
+
 onSession((signedIn) => {
   if (!signedIn) void router.navigate({ to: '/sign-in', search: {} });
 });

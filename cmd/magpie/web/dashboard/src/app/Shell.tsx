@@ -16,7 +16,7 @@ import {
 import { useDisclosure, useHotkeys, useNetwork } from '@mantine/hooks';
 import { Notifications } from '@mantine/notifications';
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { type ComponentType, lazy, Suspense, useEffect, useState } from 'react';
 import { Provider, useQuery } from 'urql';
 import { createClient } from '../api/client';
 import { disconnect } from '../api/live';
@@ -31,6 +31,7 @@ import { WorkspacesDocument } from '../session/session.gql';
 import { places } from './nav';
 
 const Commands = lazy(() => import('./Commands'));
+const badges = { openApprovals: lazy(() => import('../pages/agents/OpenApprovals')) };
 
 // Shell is the frame of the signed-in pages: menu, commands and the person's menu.
 export function Shell() {
@@ -112,13 +113,14 @@ function Frame() {
                 <Text size="xs" c="dimmed" fw={600} px="sm" pt="sm" pb={4}>
                   {t(group.label)}
                 </Text>
-                {visible.map(({ to, label, icon }) => (
+                {visible.map(({ to, label, icon, badge }) => (
                   <NavLink
                     key={to}
                     component={Link}
                     to={to}
                     label={t(label)}
                     leftSection={<Icon name={icon} />}
+                    rightSection={badge && <Shown badge={badges[badge]} />}
                     active={path === to || path.startsWith(`${to}/`)}
                     aria-current={path === to ? 'page' : undefined}
                     onClick={close}
@@ -144,6 +146,15 @@ function Frame() {
         </Suspense>
       )}
     </AppShell>
+  );
+}
+
+// Shown loads a badge of the menu after the page.
+function Shown({ badge: Badge }: { badge: ComponentType }) {
+  return (
+    <Suspense>
+      <Badge />
+    </Suspense>
   );
 }
 

@@ -9,6 +9,8 @@ export interface Place {
   icon: IconName;
   // The least role whose people the page is for.
   atLeast: Role;
+  // What the menu shows beside the label.
+  badge?: 'openApprovals';
 }
 
 export const places: { label: Keys; places: Place[] }[] = [
@@ -33,7 +35,7 @@ export const places: { label: Keys; places: Place[] }[] = [
     label: 'common.nav.act',
     places: [
       { to: '/agents', label: 'common.nav.agents', icon: 'agent', atLeast: 'VIEWER' },
-      { to: '/approvals', label: 'common.nav.approvals', icon: 'approval', atLeast: 'VIEWER' },
+      { to: '/approvals', label: 'common.nav.approvals', icon: 'approval', atLeast: 'VIEWER', badge: 'openApprovals' },
       { to: '/automations', label: 'common.nav.automations', icon: 'automation', atLeast: 'EDITOR' },
       { to: '/integrations', label: 'common.nav.integrations', icon: 'tool', atLeast: 'VIEWER' },
       { to: '/inbound', label: 'common.nav.inbound', icon: 'mail', atLeast: 'EDITOR' },

@@ -1,12 +1,12 @@
-import { Badge } from '@mantine/core';
+import { Badge, VisuallyHidden } from '@mantine/core';
 import { useRef } from 'react';
 import { useQuery } from 'urql';
 import { useLive } from '../../api/live';
-import { formatNumber } from '../../i18n';
+import { formatNumber, t } from '../../i18n';
 import { ApprovalsChangedDocument, ApprovalsOpenCountDocument } from './approvals.gql';
 
 // useOpenApprovals returns how many approvals wait for somebody, and follows their changes.
-export function useOpenApprovals(): number {
+function useOpenApprovals(): number {
   const [{ data }, again] = useQuery({ query: ApprovalsOpenCountDocument });
   const cursor = useRef<string | null>(null);
   const timer = useRef<number | undefined>(undefined);
@@ -22,14 +22,17 @@ export function useOpenApprovals(): number {
   return data?.approvals.totalCount ?? 0;
 }
 
-// OpenApprovals is the number of open approvals, for the menu; nothing without any. It needs no messages of its own: the
-// place that shows it names it.
-export function OpenApprovals() {
+// OpenApprovals is the number of open approvals, for the menu; nothing without any. Its words are among those of every
+// page, since the menu is.
+export default function OpenApprovals() {
   const count = useOpenApprovals();
   if (count === 0) return null;
   return (
-    <Badge size="sm" circle={count < 10}>
-      {formatNumber(count)}
-    </Badge>
+    <>
+      <Badge size="sm" circle={count < 10} aria-hidden>
+        {formatNumber(count)}
+      </Badge>
+      <VisuallyHidden>{t('common.openApprovals', { count })}</VisuallyHidden>
+    </>
   );
 }

@@ -1,1 +1,0 @@
-import{O as e,P as t,R as n}from"./i18n-CRF7lsFA.js";import{t as r}from"./InputBase-Bb3ZT05N.js";var i=n(),a=e(e=>{let n=t([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(r,{component:`input`,...n,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

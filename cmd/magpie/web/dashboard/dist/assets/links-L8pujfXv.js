@@ -1,1 +1,0 @@
-import{n as e}from"./Title-BhKtnESz.js";import{R as t,v as n}from"./i18n-CRF7lsFA.js";import{n as r}from"./link-BtZLymgk.js";var i=t(),a=r(t=>(0,i.jsx)(e,{...t})),o=r(e=>(0,i.jsx)(n,{component:`a`,...e}));export{a as n,o as t};

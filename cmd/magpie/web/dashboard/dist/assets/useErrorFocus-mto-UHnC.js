@@ -1,1 +1,0 @@
-import{Ct as e,ht as t}from"./i18n-CRF7lsFA.js";var n=e(t(),1);function r(e,t){(0,n.useEffect)(()=>{t&&e.current?.querySelector(`[aria-invalid="true"]`)?.focus()},[e,t])}export{r as t};

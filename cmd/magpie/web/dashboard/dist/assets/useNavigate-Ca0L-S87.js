@@ -1,1 +1,0 @@
-import{Ct as e,g as t,ht as n}from"./i18n-CRF7lsFA.js";var r=e(n(),1);function i(e){let n=t();return r.useCallback(t=>n.navigate({...t,from:t.from??e?.from}),[e?.from,n])}export{i as t};

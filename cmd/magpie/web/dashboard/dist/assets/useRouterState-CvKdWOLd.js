@@ -1,1 +1,0 @@
-import{g as e}from"./i18n-CRF7lsFA.js";import{n as t,r as n}from"./useMatch-WRRPSQgt.js";function r(r){let i=e({warn:r?.router===void 0}),a=r?.router||i;return n(a.stores.__store,t(r,a))}export{r as t};
