@@ -3,5 +3,5 @@
 // widget as a classic script. The sources are in asset; the only build step joins
 // the files.
 //
-// Allowed imports: none of Magpie's.
+// Allowed imports: internal/request/compress.
 package widget

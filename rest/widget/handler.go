@@ -1,14 +1,13 @@
 package widget
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/magpie-search/magpie/internal/request/compress"
 )
 
 // Paths of the files.
@@ -62,11 +61,7 @@ func New() (*Handler, error) {
 		kind    string
 		content []byte
 	}{ScriptPath: {javaScript, joined}, ClientPath: {javaScript, client}, TypesPath: {typeScript, types}} {
-		zipped, err := compress(f.content)
-		if err != nil {
-			return nil, err
-		}
-		h.files[path] = file{f.kind, newBody(f.content), newBody(zipped)}
+		h.files[path] = file{f.kind, newBody(f.content), newBody(compress.Gzip(f.content))}
 	}
 	return h, nil
 }
@@ -88,7 +83,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("X-Content-Type-Options", "nosniff")
 	response := f.plain
 	header.Set("Vary", "Accept-Encoding")
-	if AcceptsGzip(r.Header) {
+	if compress.AcceptsGzip(r.Header) {
 		response = f.zipped
 		header.Set("Content-Encoding", "gzip")
 	}
@@ -116,37 +111,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func newBody(content []byte) body {
 	sum := sha256.Sum256(content)
 	return body{content, `"` + hex.EncodeToString(sum[:16]) + `"`}
-}
-
-func compress(content []byte) ([]byte, error) {
-	var out bytes.Buffer
-	zip, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	if err == nil {
-		_, err = zip.Write(content)
-	}
-	if err == nil {
-		err = zip.Close()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("compress the widget: %w", err)
-	}
-	return out.Bytes(), nil
-}
-
-// AcceptsGzip reports whether a request accepts a response in gzip.
-func AcceptsGzip(h http.Header) bool {
-	for _, line := range h.Values("Accept-Encoding") {
-		for offer := range strings.SplitSeq(line, ",") {
-			name, parameters, _ := strings.Cut(offer, ";")
-			if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
-				continue
-			}
-			quality, found := strings.CutPrefix(strings.TrimSpace(parameters), "q=")
-			weight, err := strconv.ParseFloat(quality, 64)
-			return !found || err == nil && weight > 0
-		}
-	}
-	return false
 }
 
 // matches reports whether If-None-Match contains the ETag.

@@ -3,5 +3,5 @@
 // the sources needs Node.js ("make dashboard"). A test fails when dist was not built
 // from the sources. The build tag nodashboard leaves the site out.
 //
-// Allowed imports: rest/widget, for the content codings that a request accepts.
+// Allowed imports: internal/request/compress.
 package dashboard

@@ -1,8 +1,6 @@
 package dashboard
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -13,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/magpie-search/magpie/rest/widget"
+	"github.com/magpie-search/magpie/internal/request/compress"
 )
 
 const (
@@ -116,22 +114,8 @@ func read(site fs.FS, name string) (*file, error) {
 	if strings.HasPrefix(name, assetFolder) {
 		f.cache = forever
 	}
-	f.zipped = sync.OnceValue(func() []byte { return compress(content) })
+	f.zipped = sync.OnceValue(func() []byte { return compress.Gzip(content) })
 	return f, nil
-}
-
-// compress returns content in gzip, or nil if that is not smaller.
-func compress(content []byte) []byte {
-	var out bytes.Buffer
-	zip, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	if err != nil {
-		return nil
-	}
-	_, err = zip.Write(content)
-	if errors.Join(err, zip.Close()) != nil || out.Len() >= len(content) {
-		return nil
-	}
-	return out.Bytes()
 }
 
 // Serves reports whether the path is that of a file of the site.
@@ -148,7 +132,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	content := f.plain
 	header.Set("Vary", "Accept-Encoding")
-	if widget.AcceptsGzip(r.Header) {
+	if compress.AcceptsGzip(r.Header) {
 		if zipped := f.zipped(); zipped != nil {
 			content = zipped
 			header.Set("Content-Encoding", "gzip")
