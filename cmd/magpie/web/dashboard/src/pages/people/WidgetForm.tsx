@@ -14,7 +14,7 @@ import {
 import { t } from '../../i18n';
 import { Icon } from '../../kit/Icon';
 import { CollectionField } from './CollectionsField';
-import { isColor, type LabelName, labelNames, modes, themes, type WidgetSettings } from './widgetSettings';
+import { isAddress, isColor, type LabelName, labelNames, modes, themes, type WidgetSettings } from './widgetSettings';
 
 interface Props {
   settings: WidgetSettings;
@@ -87,6 +87,14 @@ export function WidgetForm({ settings, onChange }: Props) {
             placeholder="mod+k"
             value={settings.hotkey === '' ? 'none' : (settings.hotkey ?? '')}
             onChange={(event) => set({ hotkey: event.currentTarget.value || undefined })}
+          />
+          <TextInput
+            label={t('people.widget.baseUrl')}
+            description={t('people.widget.baseUrlHelp')}
+            placeholder={window.location.origin}
+            value={settings.baseUrl ?? ''}
+            onChange={(event) => set({ baseUrl: event.currentTarget.value || undefined })}
+            error={settings.baseUrl && !isAddress(settings.baseUrl) ? t('people.widget.baseUrlBad') : undefined}
           />
         </Stack>
       </Fieldset>
@@ -180,7 +188,7 @@ function Labels({
           <TextInput
             flex={1}
             label={t(`people.widget.label.${name}`)}
-            maxLength={200}
+            maxLength={400}
             value={labels[name]}
             onChange={(event) => onChange({ ...labels, [name]: event.currentTarget.value })}
           />
@@ -197,6 +205,7 @@ function Labels({
       ))}
       <Select
         label={t('people.widget.addLabel')}
+        searchable
         placeholder={t('common.choose')}
         data={labelNames
           .filter((name) => labels[name] === undefined)

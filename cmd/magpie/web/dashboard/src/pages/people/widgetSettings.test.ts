@@ -1,5 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { line, widgetSettings } from './widgetSettings';
+import { attributes, labelNames, line, widgetSettings } from './widgetSettings';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const asset = (name: string) => readFileSync(join(here, '../../../../../../../rest/widget/asset', name), 'utf8');
 
 describe('the line of the widget', () => {
   it('names only what differs from the defaults', () => {
@@ -23,9 +29,46 @@ describe('the line of the widget', () => {
   });
 });
 
+describe('the form of the widget', () => {
+  it('has every text of the widget', () => {
+    const english = asset('label.js').split('  de: {')[0] as string;
+    const names = [...english.matchAll(/^ {4}(\w+):/gm)]
+      .map(([, name]) => name)
+      .filter((name) => name !== 'title' && name !== 'placeholder');
+    expect([...labelNames].sort()).toEqual(names.sort());
+  });
+  it('has every attribute that the widget reads', () => {
+    const read = [...new Set([...asset('widget.js').matchAll(/\bdata\.(\w+)/g)].map(([, name]) => name as string))];
+    const all = attributes({
+      collection: 'c',
+      mode: 'chat',
+      theme: 'dark',
+      accent: '#fff',
+      button: false,
+      hotkey: '/',
+      title: 't',
+      placeholder: 'p',
+      lang: 'de',
+      labels: { open: 'o' },
+      minScore: 0.5,
+      baseUrl: 'https://m.example',
+    });
+    expect(['key', ...Object.keys(all)].sort()).toEqual(read.sort());
+  });
+});
+
 describe('settings of an address', () => {
   it('leave out what the widget would refuse', () => {
-    expect(widgetSettings({ mode: 'shout', accent: 'red', minScore: 7, labels: { open: 'Find', other: 'x' }, theme: 'dark' })).toEqual({
+    expect(
+      widgetSettings({
+        mode: 'shout',
+        accent: 'red',
+        minScore: 7,
+        labels: { open: 'Find', other: 'x' },
+        theme: 'dark',
+        baseUrl: 'javascript:1',
+      }),
+    ).toEqual({
       theme: 'dark',
       labels: { open: 'Find' },
     });

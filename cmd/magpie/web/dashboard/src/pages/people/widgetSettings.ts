@@ -3,7 +3,7 @@
 export const modes = ['both', 'search', 'chat'] as const;
 export const themes = ['auto', 'light', 'dark'] as const;
 
-// Labels that a page may want to say in other words. The widget has more, which data-labels may name, too.
+// The texts of the widget, except the title and the placeholder, which have attributes of their own.
 export const labelNames = [
   'open',
   'search',
@@ -19,6 +19,40 @@ export const labelNames = [
   'restart',
   'sources',
   'followUp',
+  'clear',
+  'results',
+  'oneResult',
+  'manyResults',
+  'someResults',
+  'corrected',
+  'noResults',
+  'askAbout',
+  'searching',
+  'conversation',
+  'you',
+  'answer',
+  'answering',
+  'stop',
+  'stopped',
+  'source',
+  'newTab',
+  'untitled',
+  'hintMove',
+  'hintOpen',
+  'hintClose',
+  'again',
+  'errorHost',
+  'errorCollection',
+  'errorKey',
+  'errorExpired',
+  'errorRate',
+  'errorRateOne',
+  'errorQuota',
+  'errorNetwork',
+  'errorUnavailable',
+  'errorInvalid',
+  'errorOther',
+  'errorNumber',
 ] as const;
 export type LabelName = (typeof labelNames)[number];
 
@@ -36,6 +70,8 @@ export interface WidgetSettings {
   lang?: string;
   labels?: Partial<Record<LabelName, string>>;
   minScore?: number;
+  // Where Magpie is, if the script comes from elsewhere.
+  baseUrl?: string;
 }
 
 const text = (value: unknown, most = 200) => (typeof value === 'string' && value !== '' ? value.slice(0, most) : undefined);
@@ -43,7 +79,7 @@ const text = (value: unknown, most = 200) => (typeof value === 'string' && value
 // widgetSettings reads settings of an address; what is invalid is left out.
 export function widgetSettings(search: Record<string, unknown>): WidgetSettings {
   const given = typeof search.labels === 'object' && search.labels !== null ? (search.labels as Record<string, unknown>) : {};
-  const labels = Object.fromEntries(labelNames.flatMap((name) => (text(given[name]) ? [[name, text(given[name])]] : [])));
+  const labels = Object.fromEntries(labelNames.flatMap((name) => (text(given[name], 400) ? [[name, text(given[name], 400)]] : [])));
   const score = Number(search.minScore ?? Number.NaN);
   return {
     collection: text(search.collection),
@@ -57,6 +93,7 @@ export function widgetSettings(search: Record<string, unknown>): WidgetSettings 
     lang: text(search.lang, 35),
     labels: Object.keys(labels).length > 0 ? labels : undefined,
     minScore: score >= 0 && score <= 1 ? score : undefined,
+    baseUrl: isAddress(search.baseUrl) ? search.baseUrl : undefined,
   };
 }
 
@@ -64,6 +101,10 @@ export function widgetSettings(search: Record<string, unknown>): WidgetSettings 
 export function isColor(value: unknown): value is string {
   return typeof value === 'string' && /^#(?:[\da-f]{3}|[\da-f]{6})$/i.test(value);
 }
+
+// isAddress reports whether a value is an address that the widget can send its requests to.
+export const isAddress = (value: unknown): value is string =>
+  typeof value === 'string' && /^https?:\/\/[^\s/]+/.test(value) && URL.canParse(value);
 
 // attributes returns the attributes of the script element by the names of its dataset. Defaults are left out.
 export function attributes(settings: WidgetSettings): Record<string, string> {
@@ -80,6 +121,7 @@ export function attributes(settings: WidgetSettings): Record<string, string> {
     lang: settings.lang,
     labels: labels.length > 0 ? JSON.stringify(Object.fromEntries(labels)) : undefined,
     minScore: settings.minScore === undefined ? undefined : String(settings.minScore),
+    baseUrl: isAddress(settings.baseUrl) ? settings.baseUrl : undefined,
   };
   return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
