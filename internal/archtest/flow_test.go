@@ -58,7 +58,7 @@ func flow() map[string][]string {
 		"internal/chat":                 with("internal/analysis", "ent", "internal/store/transaction", "internal/search", "internal/model/llm", "internal/chat/quote"),
 		"internal/chat/answer":          with("ent", "internal/chat", "internal/live/journal"),
 		"internal/chat/conversation":    with("ent", "internal/usage/analytics", "internal/store/lookup", "internal/store/transaction"),
-		"internal/collection":           with("ent", "internal/connector", "internal/index", "internal/model/embed", "internal/store/lookup", "internal/store/transaction"),
+		"internal/collection":           with("ent", "internal/connector", "internal/index", "internal/model/embed", "internal/queue", "internal/store/lookup", "internal/store/transaction"),
 		"internal/collection/document":  with("ent", "internal/audit", "internal/identity/authn", "internal/identity/principal", "internal/index", "internal/store/lookup", "internal/store/transaction"),
 		"internal/collection/whynot":    with("ent", "internal/identity/authn", "internal/identity/principal", "internal/search", "internal/store/transaction"),
 		"internal/connector":            with("ent", "connectors", "internal/audit", "internal/connector", "internal/store/lookup", "internal/store/transaction", "internal/syncjob"),
@@ -94,6 +94,7 @@ func flow() map[string][]string {
 		"internal/ratelimit":            {"internal/request/breaker"},
 		"internal/lease":                {},
 		"internal/live/journal":         {"internal/apierr"},
+		"internal/request/compress":     {},
 		"internal/request/requestid":    {},
 		"internal/model/rerank":         {"internal/request/breaker", "internal/model/llm/provider"},
 		"internal/search":               with("internal/analysis", "internal/model/embed", "internal/search", "internal/index", "internal/ingest/document", "internal/ingest/passage", "internal/model/rerank"),
@@ -132,8 +133,8 @@ func flow() map[string][]string {
 		"rest":                          with("rest/openapi", "internal/event", "internal/identity/authn", "internal/ratelimit", "internal/search"),
 		"rest/authorize":                with("internal/identity/application", "internal/identity/authn", "internal/ratelimit"),
 		"rest/openapi":                  {},
-		"rest/widget":                   {},
-		"worker":                        with("internal/queue", "worker", "internal/store/driverlog", "internal/connector/state", "ent", "connectors", "internal/ingest", "internal/connector/credential", "internal/connector/inbound", "internal/index", "internal/ingest/entryid", "internal/secret", "internal/syncjob", "internal/model/embed", "internal/connector/attached", "internal/connector/throttle", "internal/identity/principal"),
+		"rest/widget":                   {"internal/request/compress"},
+		"worker":                        with("internal/queue", "worker", "internal/store/driverlog", "internal/connector/state", "ent", "connectors", "internal/ingest", "internal/connector/credential", "internal/connector/inbound", "internal/index", "internal/ingest/entryid", "internal/secret", "internal/syncjob", "internal/model/embed", "internal/model/llm/provider", "internal/connector/attached", "internal/connector/throttle", "internal/identity/principal"),
 		"internal/queue":                {},
 	}
 }

@@ -28,6 +28,7 @@ type Options struct {
 	Models     *embed.Registry
 	Index      *index.Store
 	Connectors *connector.Connectors
+	Attempts   Attempts
 	Now        func() time.Time
 }
 

@@ -3,5 +3,5 @@
 // documents are in package document below.
 //
 // Allowed imports: ent, internal/connector, internal/index, internal/model/embed,
-// internal/store, and the leaves.
+// internal/queue, internal/store, and the leaves.
 package collection

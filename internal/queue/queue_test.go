@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -173,5 +174,48 @@ func TestStatesCountTheTasksOfBothQueues(t *testing.T) {
 	}
 	if workers, err := q.Workers(); err != nil || len(workers) != 0 {
 		t.Errorf("without a worker: %+v %v", workers, err)
+	}
+}
+
+func TestTheQueueKeepsWhyATaskFailed(t *testing.T) {
+	t.Parallel()
+	client, q := connect(t)
+	task := queue.Reembed{Workspace: gid.New(gid.Workspace), Collection: gid.New(gid.Collection)}
+	attempt := func() queue.Attempt {
+		t.Helper()
+		a, err := q.Attempt(t.Context(), task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	if a := attempt(); a != (queue.Attempt{}) {
+		t.Errorf("before: %+v", a)
+	}
+	if err := q.Enqueue(t.Context(), task); err != nil {
+		t.Fatal(err)
+	}
+	failure := errors.New("a secret")
+	began := make(chan error)
+	server := asynq.NewServerFromRedisClient(client, asynq.Config{
+		Queues: map[string]int{queue.Upkeep: 1}, TaskCheckInterval: 10 * time.Millisecond, DelayedTaskCheckInterval: 10 * time.Millisecond, LogLevel: asynq.FatalLevel,
+		RetryDelayFunc: func(int, error, *asynq.Task) time.Duration { return time.Millisecond },
+	})
+	if err := server.Start(asynq.HandlerFunc(func(context.Context, *asynq.Task) error { return <-began })); err != nil {
+		t.Fatal(err)
+	}
+	defer server.Shutdown()
+	testkit.WaitFor(t, "the first try", func() bool { return attempt().Running })
+	began <- fmt.Errorf("embed: %w", queue.Explain(failure, "The service took too long."))
+	testkit.WaitFor(t, "the second try", func() bool { a := attempt(); return a.Running && !a.FailedAt.IsZero() })
+	if a := attempt(); a.Reason != "The service took too long." {
+		t.Errorf("after a failure: %+v", a)
+	}
+	began <- failure
+	testkit.WaitFor(t, "the third try", func() bool { a := attempt(); return a.Running && a.Reason == "" })
+	began <- nil
+	testkit.WaitFor(t, "the end", func() bool { return attempt() == queue.Attempt{} })
+	if !errors.Is(queue.Explain(failure, "x"), failure) {
+		t.Error("the cause is lost")
 	}
 }

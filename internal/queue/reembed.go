@@ -27,10 +27,10 @@ func (Reembed) Name() string { return ReembedName }
 func (r Reembed) ID() string { return fmt.Sprintf("%s:%s", ReembedName, r.Collection) }
 
 // Options returns the options of a change of models. A slice ends long before the
-// timeout; the rest is found in PostgreSQL. The few retries are for a model that is
-// unavailable for a short time.
+// timeout; the rest is found in PostgreSQL. The retries are for a model that is
+// unavailable; meanwhile the queue keeps the reason.
 func (r Reembed) Options() Options {
-	return Options{MaxRetry: 3, Timeout: 15 * time.Minute, Queue: Upkeep}
+	return Options{MaxRetry: 20, Timeout: 15 * time.Minute, Queue: Upkeep}
 }
 
 // DecodeReembed decodes the payload of a task of type [ReembedName].

@@ -5,6 +5,6 @@
 // work is found in PostgreSQL, so a killed worker loses one slice at most. Search
 // and syncs continue meanwhile.
 //
-// Allowed imports: internal/model/embed, internal/index, internal/ingest,
-// internal/queue and the leaves.
+// Allowed imports: internal/model/embed, internal/model/llm/provider,
+// internal/index, internal/ingest, internal/queue and the leaves.
 package reembed

@@ -13,6 +13,7 @@ import (
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/ingest"
 	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/model/llm/provider"
 	"github.com/magpie-search/magpie/internal/queue"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -272,7 +273,7 @@ func (j *job) fill(ctx context.Context, embedder embed.Embedder, after int64) er
 		}
 		vectors, err := embedder.Embed(ctx, texts, embed.Passage)
 		if err != nil {
-			return fmt.Errorf("embed passages: %w", err)
+			return queue.Explain(fmt.Errorf("embed passages: %w", err), provider.Brief(err))
 		}
 		if err := j.index.AddVectors(ctx, j.scope, j.collection, embedder.Model(), lacking, vectors); err != nil {
 			return err

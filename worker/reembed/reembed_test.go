@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/magpie-search/magpie/ent/gid"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/model/llm/provider"
 	"github.com/magpie-search/magpie/internal/queue"
 	"github.com/magpie-search/magpie/internal/viewer"
 	"github.com/magpie-search/magpie/worker/reembed"
@@ -280,13 +282,40 @@ func TestAnUnavailableModelIsRetried(t *testing.T) {
 	f.setNext("new")
 	away := errors.New("the service is away")
 	f.new.before(func() error { return away })
-	if err := f.engine(f.index).Reembed(t.Context(), f.task()); !errors.Is(err, away) {
+	if err := f.engine(f.index).Reembed(t.Context(), f.task()); !errors.Is(err, away) || !strings.Contains(err.Error(), provider.Brief(away)) {
 		t.Errorf("Reembed = %v", err)
 	}
 	f.read(0)
 	f.new.before(nil)
 	f.work()
 	f.expectSettled(f.new)
+}
+
+func TestTheProgressOfAChangeIsCounted(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.put(f.old, "a", 8)
+	f.setNext("new")
+	var seen []index.Embedded
+	f.new.before(func() error {
+		found, err := f.index.Embedded(t.Context(), f.scope, f.collection, "new")
+		seen = append(seen, found)
+		return err
+	})
+	f.work()
+	if want := []index.Embedded{{Passages: 8, Lacking: 8}, {Passages: 8, Lacking: 5}, {Passages: 8, Lacking: 2}}; !slices.Equal(seen, want) {
+		t.Errorf("%v, want %v", seen, want)
+	}
+	if found, err := f.index.Embedded(t.Context(), f.scope, f.collection, "new"); err != nil || found != (index.Embedded{Passages: 8}) {
+		t.Errorf("at the end: %v, %v", found, err)
+	}
+	other, err := viewer.System(gid.New(gid.Workspace)).Scope()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found, err := f.index.Embedded(t.Context(), other, f.collection, "new"); err != nil || found != (index.Embedded{}) {
+		t.Errorf("another workspace: %v, %v", found, err)
+	}
 }
 
 func TestOnlyConfiguredModelsArePending(t *testing.T) {

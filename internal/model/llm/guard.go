@@ -38,7 +38,9 @@ type GuardOptions struct {
 type Guard struct {
 	ChatModel
 	circuit *breaker.Breaker
+	now     func() time.Time
 	log     *slog.Logger
+	record  provider.Record
 }
 
 // NewGuard returns a Guard of a model.
@@ -52,12 +54,18 @@ func NewGuard(model ChatModel, opt GuardOptions) *Guard {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
 	circuit := breaker.New(breaker.Options{Failures: opt.Failures, Pause: opt.Pause, Now: opt.Now})
-	return &Guard{ChatModel: model, circuit: circuit, log: opt.Log}
+	return &Guard{ChatModel: model, circuit: circuit, now: opt.Now, log: opt.Log}
 }
 
 // IsOpen reports whether requests fail at the moment because the model has failed.
 func (g *Guard) IsOpen() bool { return g.circuit.IsOpen() }
+
+// LastFailure returns the last failure that counts for the circuit; nil for none.
+func (g *Guard) LastFailure() *provider.Failure { return g.record.Last() }
 
 // Limits returns the limits of the model.
 func (g *Guard) Limits() Limits { return LimitsOf(g.ChatModel) }
@@ -96,6 +104,7 @@ func (g *Guard) settle(ctx context.Context, call *breaker.Call, err error) bool 
 	if ctx.Err() != nil || !provider.IsOutage(err) {
 		return false
 	}
+	g.record.Note(err, g.now())
 	var failure *provider.Error
 	errors.As(err, &failure)
 	if pause, failures, opened := call.Fail(min(failure.RetryAfter(), maxPause)); opened {

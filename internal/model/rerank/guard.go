@@ -36,7 +36,9 @@ const (
 type Guard struct {
 	Reranker
 	circuit *breaker.Breaker
+	now     func() time.Time
 	log     *slog.Logger
+	record  provider.Record
 }
 
 // NewGuard returns a Guard of a reranker, which must have its own timeout.
@@ -47,12 +49,18 @@ func NewGuard(model Reranker, opt GuardOptions) *Guard {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
 	circuit := breaker.New(breaker.Options{Failures: opt.Failures, Pause: opt.Pause, MaxPause: guardMaxPause, Now: opt.Now})
-	return &Guard{Reranker: model, circuit: circuit, log: opt.Log}
+	return &Guard{Reranker: model, circuit: circuit, now: opt.Now, log: opt.Log}
 }
 
 // IsOpen reports whether the service is left out at the moment because it has failed.
 func (g *Guard) IsOpen() bool { return g.circuit.IsOpen() }
+
+// LastFailure returns the last failure that counts for the circuit; nil for none.
+func (g *Guard) LastFailure() *provider.Failure { return g.record.Last() }
 
 // Rerank implements Reranker. It returns ErrCircuitOpen while the circuit is open.
 func (g *Guard) Rerank(ctx context.Context, query string, passages []string) ([]float64, error) {
@@ -71,6 +79,7 @@ func (g *Guard) Rerank(ctx context.Context, query string, passages []string) ([]
 	case ctx.Err() != nil || !provider.IsOutage(err):
 		return nil, err
 	}
+	g.record.Note(err, g.now())
 	end := func() (time.Duration, int, bool) { return call.Fail(retryAfter(err)) }
 	if provider.IsKind(err, provider.KindTimeout) {
 		end = call.Timeout
