@@ -61,7 +61,7 @@ func (r *Runs) Cancel(ctx context.Context, id uuid.UUID) (*ent.AgentRun, error) 
 
 // endNow cancels an open run whatever its process does.
 func (r *Runs) endNow(ctx context.Context, id uuid.UUID) (*ent.AgentRun, error) {
-	if _, err := r.endRuns(ctx, "r.id = $1::uuid", id.String(), "CANCELED", Failure{apierr.Unavailable, "The run was canceled."}); err != nil {
+	if _, err := r.endRuns(ctx, "r.id = $1::uuid", id.String(), "CANCELED", Failure{Code: apierr.Unavailable, Message: "The run was canceled."}); err != nil {
 		return nil, apierr.Wrap("cancel a run", err)
 	}
 	row, err := r.Get(ctx, id)
@@ -81,7 +81,7 @@ const maxAttempts = 100
 func (r *Runs) Sweep(ctx context.Context) (int, error) {
 	const lost = "r.status = 'RUNNING' and r.heartbeat_at < now() - make_interval(secs => $1::float8)"
 	ended, err := r.endRuns(ctx, lost+fmt.Sprintf(" and r.attempt >= %d", maxAttempts), r.opt.HeartbeatTimeout.Seconds(), "FAILED",
-		Failure{apierr.Unavailable, "The servers that ran this went away again and again. Run it again."})
+		Failure{Code: apierr.Unavailable, Message: "The servers that ran this went away again and again. Run it again."})
 	if err != nil {
 		return ended, err
 	}

@@ -126,6 +126,8 @@ type Complete struct {
 type Failure struct {
 	Code    apierr.Code `json:"code"`
 	Message string      `json:"message"`
+	// RequestID is the request that began the run, if it failed in the same process.
+	RequestID string `json:"requestId,omitempty"`
 }
 
 func sourcesOf(cited []chat.Source) []Source {

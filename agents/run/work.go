@@ -23,6 +23,7 @@ import (
 	"github.com/magpie-search/magpie/internal/live/journal"
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
+	"github.com/magpie-search/magpie/internal/request/requestid"
 	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/search"
 	"github.com/magpie-search/magpie/internal/store/transaction"
@@ -206,6 +207,9 @@ func (w *work) finish(ctx context.Context, failure error) {
 		return
 	}
 	status, shown := w.result(ctx, failure)
+	if shown != nil {
+		shown.RequestID = requestid.From(ctx)
+	}
 	err := w.storeEnd(ctx, status, shown)
 	if err != nil && !errors.Is(err, errEndedElsewhere) {
 		r.opt.Log.ErrorContext(ctx, "run end not stored", slog.Any("run", w.row.ID), slog.Any("error", err))
@@ -357,23 +361,23 @@ func (w *work) result(ctx context.Context, failure error) (agentrun.Status, *Fai
 	case failure == nil:
 		return agentrun.StatusCompleted, nil
 	case errors.Is(failure, errCanceled):
-		return agentrun.StatusCanceled, &Failure{apierr.Unavailable, "The run was canceled."}
+		return agentrun.StatusCanceled, &Failure{Code: apierr.Unavailable, Message: "The run was canceled."}
 	case errors.Is(failure, errAbandoned):
-		return agentrun.StatusCanceled, &Failure{apierr.Unavailable, "The run was ended, since nobody followed it any more."}
+		return agentrun.StatusCanceled, &Failure{Code: apierr.Unavailable, Message: "The run was ended, since nobody followed it any more."}
 	case errors.Is(failure, errShuttingDown):
-		return agentrun.StatusFailed, &Failure{apierr.Unavailable, "The server is shutting down; run it again in a moment."}
+		return agentrun.StatusFailed, &Failure{Code: apierr.Unavailable, Message: "The server is shutting down; run it again in a moment."}
 	case errors.Is(failure, loop.ErrTimeout):
-		return agentrun.StatusFailed, &Failure{apierr.Unavailable, "The run took too long and was ended."}
+		return agentrun.StatusFailed, &Failure{Code: apierr.Unavailable, Message: "The run took too long and was ended."}
 	case errors.As(failure, &model):
 		w.runs.opt.Log.WarnContext(ctx, "agent run failed by its chat model", slog.Any("run", w.row.ID), slog.Any("error", failure))
-		return agentrun.StatusFailed, &Failure{apierr.Unavailable, modelFailureMessage(failure)}
+		return agentrun.StatusFailed, &Failure{Code: apierr.Unavailable, Message: modelFailureMessage(failure)}
 	}
 	w.runs.opt.Log.ErrorContext(ctx, "agent run failed", slog.Any("run", w.row.ID), slog.Any("error", failure))
 	e := apierr.From(failure)
 	if e.Code == apierr.Internal {
-		return agentrun.StatusFailed, &Failure{apierr.Internal, "Something went wrong on our side."}
+		return agentrun.StatusFailed, &Failure{Code: apierr.Internal, Message: "Something went wrong on our side."}
 	}
-	return agentrun.StatusFailed, &Failure{e.Code, e.Message}
+	return agentrun.StatusFailed, &Failure{Code: e.Code, Message: e.Message}
 }
 
 func modelFailureMessage(err error) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/chat/quote"
 	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/request/requestid"
 	"github.com/magpie-search/magpie/internal/search"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -350,6 +351,7 @@ func (a *answer) sendFailure(readerCtx, workCtx context.Context, err error) {
 	case errors.As(err, &modelErr):
 		failed.Code = apierr.Unavailable
 	}
+	failed.RequestID = requestid.From(workCtx)
 	a.log(workCtx, slog.LevelError, "answer failed", err)
 	ctx, cancel := context.WithTimeout(readerCtx, a.chat.opt.StoreTimeout)
 	defer cancel()

@@ -68,8 +68,9 @@ func (u Usage) TotalTokens() int { return u.PromptTokens + u.CompletionTokens }
 // Failed is the last event of an answer that failed. The message is safe for
 // visitors; the log has the cause.
 type Failed struct {
-	Code    apierr.Code
-	Message string
+	Code      apierr.Code
+	Message   string
+	RequestID string `json:",omitempty"` // of the request that asked; empty if it is not known
 }
 
 func (Start) event()    {}

@@ -41,6 +41,9 @@ type Options struct {
 	Loaded func(workspace uuid.UUID) map[uuid.UUID]resident.Size
 	// Models are the configured models.
 	Models []ConfiguredModel
+	// IsOpen says that anybody may create a workspace, whose administrator must not learn
+	// about workers, queues and failures of models.
+	IsOpen bool
 	Now    func() time.Time
 }
 
@@ -50,6 +53,14 @@ type ConfiguredModel struct {
 	Name string
 	// IsFailing reports whether calls fail at the moment; nil if that is not known.
 	IsFailing func() bool
+	// LastFailure returns the last failure, or false; nil if that is not known.
+	LastFailure func() (Failure, bool)
+}
+
+// A Failure is a failure of a model. The reason is a sentence that is safe to show.
+type Failure struct {
+	At     time.Time
+	Reason string
 }
 
 // System reports the state of the installation, as this process sees it. It is safe
@@ -70,6 +81,7 @@ type Report struct {
 	// SchemaVersion is the newest step of the database's schema.
 	SchemaVersion int64
 	Services      []*Service
+	Restricted    bool                 // without workers, queues and failures of models
 	Workers       []*queue.WorkerState // none while Redis cannot be reached
 	Queues        []*queue.State
 	Models        []*Model
@@ -88,6 +100,8 @@ type Service struct {
 type Model struct {
 	Kind, Name string
 	Failing    bool // calls fail at the moment
+	// LastFailure is nil for none.
+	LastFailure *Failure
 }
 
 // A Collection is a collection with the way in which it is searched.
@@ -117,7 +131,7 @@ func (s *System) Report(ctx context.Context, scope viewer.Scope) (*Report, error
 	if err != nil {
 		return nil, fmt.Errorf("report the state of the system: %w", err)
 	}
-	r := &Report{Version: Version(), StartedAt: s.started.UTC(), Workers: []*queue.WorkerState{}, Queues: []*queue.State{}, Models: []*Model{}, Warnings: []*Warning{}}
+	r := &Report{Version: Version(), StartedAt: s.started.UTC(), Restricted: s.o.IsOpen, Workers: []*queue.WorkerState{}, Queues: []*queue.State{}, Models: []*Model{}, Warnings: []*Warning{}}
 	if err := s.readDatabase(ctx, r); err != nil {
 		return nil, fmt.Errorf("report the state of the system: %w", err)
 	}
@@ -155,6 +169,9 @@ func (s *System) readRedis(ctx context.Context, r *Report) {
 		if r.Workers, err = s.o.Queue.Workers(); err == nil {
 			r.Queues, err = s.o.Queue.States()
 		}
+		if s.o.IsOpen {
+			defer func() { r.Workers, r.Queues = []*queue.WorkerState{}, []*queue.State{} }()
+		}
 	}
 	if err != nil {
 		service.Version, service.Reachable = "", false
@@ -166,7 +183,7 @@ func (s *System) readRedis(ctx context.Context, r *Report) {
 		r.warn("NO_WORKER", "No worker is running, so that no sync, deletion or automation goes on.", "Start magpie worker with the same settings.")
 	}
 	for _, q := range r.Queues {
-		if q.Archived > 0 {
+		if q.Archived > 0 && !s.o.IsOpen {
 			r.warn("ARCHIVED_TASKS", fmt.Sprintf("%d tasks of the queue %s were given up after many attempts.", q.Archived, q.Name), "Look for \"task failed\" in the log of the workers.")
 		}
 	}
@@ -186,6 +203,11 @@ func (s *System) readModels(r *Report) {
 	chats := 0
 	for _, m := range s.o.Models {
 		model := &Model{Kind: m.Kind, Name: m.Name, Failing: m.IsFailing != nil && m.IsFailing()}
+		if m.LastFailure != nil && !s.o.IsOpen {
+			if last, ok := m.LastFailure(); ok {
+				model.LastFailure = &last
+			}
+		}
 		if m.Kind == "chat" {
 			chats++
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -280,6 +282,29 @@ func (s *Store) state(row *ent.ToolIntegration, v viewer.Viewer) State {
 	default:
 		return Active
 	}
+}
+
+// StoredCredentials returns the names of the credentials that the calls of the viewer in ctx
+// use, in order, by integration. Those that do not open any more are left out.
+func (s *Store) StoredCredentials(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID][]string, error) {
+	v, err := viewerOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.client(ctx).ToolIntegration.Query().Where(toolintegration.IDIn(ids...)).WithConnections().All(ctx)
+	if err != nil {
+		return nil, apierr.Wrap("read the integrations", err)
+	}
+	out := map[uuid.UUID][]string{}
+	for _, row := range rows {
+		values, err := s.open(own(row, v))
+		if err != nil {
+			continue // the status says that they have to be entered again
+		}
+		maps.DeleteFunc(values, func(_, value string) bool { return value == "" })
+		out[row.ID] = slices.Sorted(maps.Keys(values))
+	}
+	return out, nil
 }
 
 // A Check is the outcome of a test.

@@ -140,7 +140,10 @@ func (k *Keeper) handle(s journal.Signal) {
 		if a := k.own[s.Stream]; a != nil {
 			a.watchedAt = time.Now()
 		}
-	case journal.SignalCancel: // answers end with their readers
+	case journal.SignalCancel:
+		if a := k.own[s.Stream]; a != nil {
+			a.cancel()
+		}
 	}
 }
 
@@ -366,6 +369,18 @@ func (k *Keeper) leave(id uuid.UUID, r *reader) {
 			k.scheduleStop(a, k.opt.Grace)
 		}
 	}
+}
+
+// Stop stops an answer of an owner at once, whichever process gives it. It reports whether
+// the answer was still open. An unknown answer, or one of another owner, is not found. If
+// another process does not learn of it, the answer ends after the grace.
+func (k *Keeper) Stop(ctx context.Context, owner Owner, id uuid.UUID) (wasOpen bool, err error) {
+	if wasOpen, err = k.isOpen(ctx, owner, id); err != nil || !wasOpen {
+		return false, err
+	}
+	k.handle(journal.Signal{Stream: id, Kind: journal.SignalCancel})
+	k.publish(ctx, id, journal.SignalCancel)
+	return true, nil
 }
 
 // isOpen reports whether more events of an answer may come.

@@ -250,6 +250,33 @@ func TestAnAnswerWithoutAReaderIsStoppedAfterTheGrace(t *testing.T) {
 	}
 }
 
+func TestAnAnswerIsStoppedAtOnceByAnyProcess(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	here, there := f.keeper(answer.Options{Grace: time.Hour}), f.keeper(answer.Options{Grace: time.Hour})
+	for name, k := range map[string]*answer.Keeper{"its own": here, "another": there} {
+		id, send, stopped := f.begin(here, f.owner)
+		c := f.follow(t.Context(), there, id, 0)
+		send <- content("Press ")
+		f.next(c, 1, content("Press "))
+		for who, other := range map[string]answer.Owner{
+			"a colleague": {Workspace: f.owner.Workspace, Subject: uuid.New()}, "the same person elsewhere": {Workspace: f.workspace(), Subject: f.owner.Subject},
+		} {
+			if _, err := k.Stop(t.Context(), other, id); codeOf(err) != apierr.CodeNotFound {
+				t.Errorf("%s process, %s: %v", name, who, err)
+			}
+		}
+		if open, err := k.Stop(t.Context(), f.owner, id); err != nil || !open {
+			t.Errorf("%s process: %v, %v", name, open, err)
+		}
+		testkit.Receive(t, "the end of the answer", stopped)
+		f.ends(c)
+		if open, err := k.Stop(t.Context(), f.owner, id); err != nil || open {
+			t.Errorf("%s process, after the end: %v, %v", name, open, err)
+		}
+	}
+}
+
 func TestOnlyTheOwnerReadsAnAnswer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

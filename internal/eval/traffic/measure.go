@@ -1,9 +1,12 @@
 package traffic
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -102,11 +105,8 @@ const leastChange = 0.005
 // today's ranking on it and stores the run. The collection must exist in the scope. With
 // too little traffic the run has no question and no id, and is not stored.
 func (m *Meter) Measure(ctx context.Context, scope viewer.Scope, collection uuid.UUID, days int) (*Run, error) {
-	if v, ok := viewer.From(ctx); !ok || !v.Role.AtLeast(viewer.RoleEditor) {
-		return nil, apierr.New(apierr.Forbidden, "Your role does not allow this; it needs the role editor")
-	}
-	if days < 1 || days > MaxDays {
-		return nil, apierr.Invalid("days", fmt.Sprintf("must be between 1 and %d", MaxDays))
+	if err := checkMeasuring(ctx, days); err != nil {
+		return nil, err
 	}
 	now := m.o.Now()
 	asked, err := m.o.Analytics.Traffic(ctx, scope, collection, now.AddDate(0, 0, -days))
@@ -136,19 +136,12 @@ func (m *Meter) Measure(ctx context.Context, scope viewer.Scope, collection uuid
 	return &runs[0], nil
 }
 
-// question measures the ranking of a question. The search is as people see it, and finds
-// all documents, whoever may read them: the figures name none.
+// question measures the ranking of a question.
 func (m *Meter) question(ctx context.Context, scope viewer.Scope, collection uuid.UUID, a *analytics.Asked) (Question, error) {
 	q := Question{TextID: a.TextID, Text: a.Text, Asked: a.Count, Clicks: a.Clicks}
-	workspace, err := scope.Workspace()
+	found, err := m.search(ctx, scope, collection, a.Text)
 	if err != nil {
-		return q, fmt.Errorf("measure a question: %w", err)
-	}
-	found, err := m.o.Search.Search(viewer.With(ctx, viewer.System(workspace)), scope, search.Query{
-		Text: a.Text, Limit: depth, MinScore: m.o.MinScore, Collection: &collection,
-	})
-	if err != nil {
-		return q, fmt.Errorf("measure a question: %w", err)
+		return q, err
 	}
 	q.Results = found.Total
 	documents := make([]uuid.UUID, len(found.Hits))
@@ -164,6 +157,78 @@ func (m *Meter) question(ctx context.Context, scope viewer.Scope, collection uui
 		q.NDCG10, q.MRR10 = &ndcg, &mrr
 	}
 	return q, nil
+}
+
+// A Judged is a document that people chose for a question.
+type Judged struct {
+	Document uuid.UUID
+	Grade    int // 1 to 3
+	Clicks   int
+	Rank     int // in today's results, from 1; 0 for none of the first 100
+}
+
+// Documents returns the documents that people chose for a question that was asked often
+// enough in the last days, the best first, with their places in today's ranking. The
+// question is the text of a Question. Without it in the traffic there are none.
+func (m *Meter) Documents(ctx context.Context, scope viewer.Scope, collection uuid.UUID, question string, days int) ([]Judged, error) {
+	if err := checkMeasuring(ctx, days); err != nil {
+		return nil, err
+	}
+	asked, err := m.o.Analytics.Traffic(ctx, scope, collection, m.o.Now().AddDate(0, 0, -days))
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(asked, func(a analytics.Asked) bool { return a.Text == question })
+	if at < 0 {
+		return []Judged{}, nil
+	}
+	found, err := m.search(ctx, scope, collection, question)
+	if err != nil {
+		return nil, err
+	}
+	ranks := map[uuid.UUID]int{}
+	for i, h := range found.Hits {
+		if ranks[h.Document] == 0 {
+			ranks[h.Document] = i + 1
+		}
+	}
+	judged := []Judged{}
+	for i := range asked[at].Chosen {
+		c := &asked[at].Chosen[i]
+		if g := grade(c, asked[at].Count); g > 0 {
+			judged = append(judged, Judged{Document: c.Document, Grade: g, Clicks: c.Clicks, Rank: ranks[c.Document]})
+		}
+	}
+	slices.SortFunc(judged, func(x, y Judged) int {
+		return cmp.Or(cmp.Compare(y.Grade, x.Grade), cmp.Compare(y.Clicks, x.Clicks), bytes.Compare(x.Document[:], y.Document[:]))
+	})
+	return judged, nil
+}
+
+// search searches as people do, and finds all documents, whoever may read them.
+func (m *Meter) search(ctx context.Context, scope viewer.Scope, collection uuid.UUID, question string) (*search.Results, error) {
+	workspace, err := scope.Workspace()
+	if err != nil {
+		return nil, fmt.Errorf("measure a question: %w", err)
+	}
+	found, err := m.o.Search.Search(viewer.With(ctx, viewer.System(workspace)), scope, search.Query{
+		Text: question, Limit: depth, MinScore: m.o.MinScore, Collection: &collection,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("measure a question: %w", err)
+	}
+	return found, nil
+}
+
+// checkMeasuring checks the role of the viewer and the days of traffic.
+func checkMeasuring(ctx context.Context, days int) error {
+	if v, ok := viewer.From(ctx); !ok || !v.Role.AtLeast(viewer.RoleEditor) {
+		return apierr.New(apierr.Forbidden, "Your role does not allow this; it needs the role editor")
+	}
+	if days < 1 || days > MaxDays {
+		return apierr.Invalid("days", fmt.Sprintf("must be between 1 and %d", MaxDays))
+	}
+	return nil
 }
 
 // sum sets the figures of the run from those of its questions.

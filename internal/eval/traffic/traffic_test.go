@@ -3,6 +3,7 @@ package traffic_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -140,6 +141,9 @@ func TestMeasuringNeedsTheRoleEditor(t *testing.T) {
 		if _, err := f.meter.Measure(ctx, f.scope, f.collection, 30); err == nil {
 			t.Errorf("%s may measure", name)
 		}
+		if _, err := f.meter.Documents(ctx, f.scope, f.collection, "x", 30); err == nil {
+			t.Errorf("%s may see what people chose", name)
+		}
 	}
 }
 
@@ -185,6 +189,14 @@ func TestARunMeasuresWhatPeopleChose(t *testing.T) {
 	}
 	if want := (1.0 + 0) / 2; first.NDCG10 != want {
 		t.Errorf("mean nDCG %v, want %v", first.NDCG10, want)
+	}
+	for question, want := range map[string][]traffic.Judged{
+		"where do marmots sleep": {{Document: marmots, Grade: 3, Clicks: 4, Rank: 1}}, "rodent houses": {{Document: dams, Grade: 3, Clicks: 3}},
+		"quarterly tax return": {}, "once": {}, "never": {},
+	} {
+		if got, err := f.meter.Documents(editor(t.Context()), f.scope, f.collection, question, 30); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %+v, %v", question, got, err)
+		}
 	}
 
 	// The document now says what people ask, and a new page answers what had no result.
