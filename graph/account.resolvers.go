@@ -71,6 +71,10 @@ func (r *queryResolver) MySessions(ctx context.Context) ([]*ent.Session, error) 
 	return r.Accounts.Sessions(ctx)
 }
 
+func (r *queryResolver) Limits(ctx context.Context) (*model.Limits, error) {
+	return &r.Resolver.Limits, nil
+}
+
 func (r *queryResolver) MyWorkspaces(ctx context.Context) ([]*model.MyWorkspace, error) {
 	memberships, err := r.People.MyMemberships(ctx)
 	return myWorkspaces(ctx, memberships, err)

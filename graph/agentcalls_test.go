@@ -10,6 +10,9 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/agentrun"
 	"github.com/magpie-search/magpie/ent/message"
+	"github.com/magpie-search/magpie/internal/chat"
+	chatanswer "github.com/magpie-search/magpie/internal/chat/answer"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func anAgent(t *testing.T, h *fixture, n *tenant) uuid.UUID {
@@ -63,9 +66,32 @@ func talkCalls() map[string]maker {
 		"Mutation.renameConversation":  onOwn(`mutation($i: ID!) { renameConversation(id: $i, title: "Other") { title } }`, ownTalk),
 		"Mutation.deleteConversation":  onOwn("mutation($i: ID!) { deleteConversation(id: $i) }", ownTalk),
 		"Mutation.deleteConversations": onOwn("mutation($i: ID!) { deleteConversations(agentId: $i) }", agentOfTalk),
+		"Mutation.stopChat":            onOwn("mutation($i: ID!) { stopChat(answerId: $i) }", openAnswer),
 		"Mutation.setFeedback":         onOwn("mutation($i: ID!) { setFeedback(messageId: $i, input: {rating: NEGATIVE}) { rating } }", ownAnswer),
 		"Mutation.removeFeedback":      onOwn("mutation($i: ID!) { removeFeedback(messageId: $i) }", ownAnswer),
 	}
+}
+
+// openAnswer returns an answer to the caller that goes on until it is stopped.
+func openAnswer(own context.Context, t *testing.T, h *fixture, _ *tenant) uuid.UUID {
+	id, v := uuid.New(), mustViewer(own, t)
+	if err := h.resolver.Answers.Start(own, chatanswer.Owner{Workspace: v.Workspace, Subject: v.Subject}, id, func(ctx context.Context) (<-chan chat.Event, error) {
+		events := make(chan chat.Event)
+		context.AfterFunc(ctx, func() { close(events) })
+		return events, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func mustViewer(ctx context.Context, t *testing.T) viewer.Viewer {
+	t.Helper()
+	v, ok := viewer.From(ctx)
+	if !ok {
+		t.Fatal("nobody calls")
+	}
+	return v
 }
 
 // agentOfTalk returns an agent with which the caller has a conversation.

@@ -40,6 +40,7 @@ func unaudited() map[string]string {
 		"Mutation.replayAutomationRun":      "the run is a row that says so, and changes no setting",
 		"Mutation.cancelAutomationRun":      "the run is a row that says so, and changes no setting",
 		"Mutation.authorizeToolIntegration": "nothing is kept of a connection but its beginning; the grant is noted when it is made",
+		"Mutation.stopChat":                 "an answer is one's own, and the conversation keeps what was said of it",
 		"Mutation.cancelRun":                "a run is its person's own, and is kept with all its events",
 	}
 }

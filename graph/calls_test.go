@@ -113,6 +113,7 @@ func sourceCalls() map[string]maker {
 			return id
 		}),
 		"Query.searchQuality":           on("query($i: ID!) { searchQuality(collection: $i) { judged } }", aCollection),
+		"Query.searchQualityDocuments":  on("query($i: ID!) { searchQualityDocuments(collection: $i, query: \"xylophone\") { grade } }", aCollection),
 		"Mutation.measureSearchQuality": on("mutation($i: ID!) { measureSearchQuality(input: {collection: $i}) { judged } }", aCollection),
 		"Query.auditLog":                fixed("{ auditLog { edges { node { action } } } }", nil),
 

@@ -61,6 +61,11 @@ func (r *Resolver) chatResume(ctx context.Context, id uuid.UUID, after int) (<-c
 	})
 }
 
+func (r *Resolver) stopChat(ctx context.Context, id uuid.UUID) (bool, error) {
+	v, _ := viewer.From(ctx)
+	return r.Answers.Stop(ctx, ownerOf(v), id)
+}
+
 func ownerOf(v viewer.Viewer) answer.Owner {
 	return answer.Owner{Workspace: v.Workspace, Subject: v.Subject}
 }
@@ -93,7 +98,7 @@ func chatEvent(e chat.Event, seq int, id *uuid.UUID) model.ChatEvent {
 			PromptTokens: e.Usage.PromptTokens, CompletionTokens: e.Usage.CompletionTokens, TotalTokens: e.Usage.TotalTokens(),
 		}}
 	case chat.Failed:
-		return model.StreamError{Code: string(e.Code), Message: e.Message}
+		return model.StreamError{Code: string(e.Code), Message: e.Message, RequestID: nilIfZero(e.RequestID)}
 	default:
 		return model.StreamError{Code: "internal", Message: "Something went wrong on our side"}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/collection"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -35,5 +36,18 @@ func collectionStats(ctx context.Context, id uuid.UUID) (*model.CollectionStats,
 	return &model.CollectionStats{
 		DocumentCount: stats.Documents, EmbeddingCount: stats.Embeddings,
 		StorageBytes: stats.StorageBytes, LastSync: sources.LastSync,
+	}, nil
+}
+
+// modelChange counts passages, so that a list of collections should not ask for it;
+// its complexity is high.
+func (r *Resolver) modelChange(ctx context.Context, row *ent.Collection) (*model.ModelChange, error) {
+	change, err := r.Collections.ModelChange(ctx, row)
+	if change == nil || err != nil {
+		return nil, err
+	}
+	return &model.ModelChange{
+		Model: change.Model, State: model.ModelChangeState(change.State), Passages: change.Passages, Embedded: change.Embedded,
+		Reason: change.Reason, FailedAt: change.FailedAt,
 	}, nil
 }

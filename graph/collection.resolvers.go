@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/collection"
 )
 
 func (r *collectionResolver) Stats(ctx context.Context, obj *ent.Collection) (*model.CollectionStats, error) {
@@ -21,6 +22,10 @@ func (r *collectionResolver) Stats(ctx context.Context, obj *ent.Collection) (*m
 func (r *collectionResolver) ConnectorIds(ctx context.Context, obj *ent.Collection) ([]uuid.UUID, error) {
 	sources, err := loadersOf(ctx).sources.Load(ctx, obj.ID)
 	return sources.Connectors, err
+}
+
+func (r *collectionResolver) ModelChange(ctx context.Context, obj *ent.Collection) (*model.ModelChange, error) {
+	return r.modelChange(ctx, obj)
 }
 
 func (r *mutationResolver) CreateCollection(ctx context.Context, input model.CreateCollectionInput) (*ent.Collection, error) {
@@ -48,4 +53,8 @@ func (r *queryResolver) Collections(ctx context.Context, after *entgql.Cursor[uu
 
 func (r *queryResolver) Collection(ctx context.Context, id uuid.UUID) (*ent.Collection, error) {
 	return r.Resolver.Collections.Get(ctx, id)
+}
+
+func (r *queryResolver) EmbeddingModels(ctx context.Context) ([]*collection.EmbeddingModel, error) {
+	return r.Resolver.Collections.Models(), nil
 }

@@ -27,6 +27,10 @@ import (
 // summaryCost is the complexity of a summary. It allows 99 summaries in an operation.
 const summaryCost = 50
 
+// modelChangeCost is the complexity of the progress of a change of models, which counts
+// the passages of a collection.
+const modelChangeCost = 200
+
 // qualityQuestions is the number of questions of a measurement that its complexity counts.
 const qualityQuestions = 20
 
@@ -43,6 +47,7 @@ func rows[O any](child int, _ cursor, first *int, _ cursor, last *int, _ []*O) i
 func setComplexity(c *generated.ComplexityRoot) {
 	c.Collection.Connectors = rows[ent.ConnectorOrder]
 	c.Collection.Documents = rows[ent.DocumentOrder]
+	c.Collection.ModelChange = func(child int) int { return child + modelChangeCost }
 	c.Connector.Documents = rows[ent.DocumentOrder]
 	c.Connector.Files = rows[ent.SourceFileOrder]
 	c.Connector.Items = rows[ent.SyncItemOrder]

@@ -34,6 +34,10 @@ func (r *connectorResolver) DocumentCounts(ctx context.Context, obj *ent.Connect
 	return documentCounts(counts), err
 }
 
+func (r *connectorResolver) StoredCredentials(ctx context.Context, obj *ent.Connector) ([]string, error) {
+	return r.Resolver.Connectors.StoredCredentials(obj), nil
+}
+
 func (r *connectorResolver) Webhook(ctx context.Context, obj *ent.Connector) (*model.ConnectorWebhook, error) {
 	return r.connectorWebhook(ctx, obj)
 }

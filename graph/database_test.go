@@ -9,13 +9,14 @@ func TestDatabasesHaveASchemaSync(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	ada := h.tenant(t, "ada")
-	const fields = "{ id type docSync { syncStrategy } schemaSync { syncStrategy scheduleInterval } nextSyncAt }"
+	const fields = "{ id type docSync { syncStrategy } schemaSync { syncStrategy scheduleInterval } nextSyncAt storedCredentials }"
 	const settings = `config: {host: "127.0.0.1", port: 1, database: "sales"}, credentials: {user: "reader", password: "hunter22"}`
 	made := h.ask(t, ada.viewer, `mutation($i: ID!) { createConnector(input: {name: "Sales", type: "postgres", collection: $i, `+settings+`,
 		schemaSync: {syncStrategy: "scheduled", scheduleInterval: "12h"}}) `+fields+` }`, map[string]any{"i": ada.collection})
 	id := made.at("createConnector.id")
 	if made.code() != "" || made.at("createConnector.type") != "postgresql" || made.at("createConnector.schemaSync.scheduleInterval") != "12h" ||
-		made.at("createConnector.schemaSync.syncStrategy") != "scheduled" || made.at("createConnector.nextSyncAt") == nil || strings.Contains(made.body, "hunter22") {
+		made.at("createConnector.schemaSync.syncStrategy") != "scheduled" || made.at("createConnector.nextSyncAt") == nil || strings.Contains(made.body, "hunter22") ||
+		!strings.Contains(made.body, `"storedCredentials":["password","user"]`) {
 		t.Fatalf("create: %s", made.body)
 	}
 	changed := h.ask(t, ada.viewer, `mutation($i: ID!) { updateConnector(id: $i, input: {schemaSync: {scheduleInterval: "1h"}}) `+fields+` }`, map[string]any{"i": id})
@@ -27,7 +28,7 @@ func TestDatabasesHaveASchemaSync(t *testing.T) {
 		t.Errorf("both: %s", both.body)
 	}
 	bucket := h.ask(t, ada.viewer, `mutation($i: ID!) { createConnector(input: {name: "Bucket", type: "s3", collection: $i, config: {bucket: "docs"}}) `+fields+` }`, map[string]any{"i": ada.collection})
-	if bucket.at("createConnector.schemaSync") != nil {
+	if bucket.at("createConnector.schemaSync") != nil || !strings.Contains(bucket.body, `"storedCredentials":[]`) {
 		t.Errorf("a bucket: %s", bucket.body)
 	}
 	wrong := h.ask(t, ada.viewer, `mutation($i: ID!) { updateConnector(id: $i, input: {schemaSync: {scheduleInterval: "1h"}}) { id } }`, map[string]any{"i": bucket.at("createConnector.id")})

@@ -84,6 +84,7 @@ func (q *fakeQueue) Enqueue(_ context.Context, t queue.Task) error {
 // A fixture is the API with all domain packages, without workers.
 type fixture struct {
 	db       *store.DB
+	redis    *redis.Client
 	box      *secret.Box
 	files    *sourcefile.Files
 	models   *embed.Registry
@@ -176,7 +177,7 @@ func newFixture(t *testing.T) *fixture {
 	events := analytics.New(db.Pool, analytics.StoreOptions{})
 	approvals := approval.New(approval.Options{Ent: db.Ent, Poll: 20 * time.Millisecond, Log: log})
 	t.Cleanup(approvals.Close)
-	h := &fixture{db: db, box: box, queue: q, files: files, models: embedders, sources: connector.Options{
+	h := &fixture{db: db, redis: client, box: box, queue: q, files: files, models: embedders, sources: connector.Options{
 		Ent: db.Ent, Kinds: kinds, Vault: credential.NewVault(box), Grants: grants, Jobs: jobs, Files: files, Inbox: inbox,
 		GroupsMaxAge: principal.MaxAge, Now: time.Now, Log: log,
 	}}
@@ -185,7 +186,7 @@ func newFixture(t *testing.T) *fixture {
 		Ent: db.Ent, Accounts: accounts, Keys: keys, SignOn: signOn,
 		People: people.New(db.Ent, accounts, people.Options{Attempts: limiter, Uploads: files, Dashboard: "https://app.example.com"}),
 		Collections: collection.New(collection.Options{
-			Ent: db.Ent, Models: embedders, Index: documents, Connectors: sources, Now: time.Now,
+			Ent: db.Ent, Models: embedders, Index: documents, Connectors: sources, Attempts: queue.NewAsynq(client), Now: time.Now,
 		}),
 		Documents:  document.New(document.Options{Ent: db.Ent, Index: documents, Summaries: summaries, Principals: principals}),
 		WhyNot:     whynot.New(whynot.Options{Ent: db.Ent, Search: engine, Principals: principals}),

@@ -12,6 +12,10 @@ import (
 	"github.com/magpie-search/magpie/graph/model"
 )
 
+func (r *mutationResolver) StopChat(ctx context.Context, answerID uuid.UUID) (bool, error) {
+	return r.stopChat(ctx, answerID)
+}
+
 func (r *subscriptionResolver) ConnectorSync(ctx context.Context, connectorID uuid.UUID, after *uuid.UUID) (<-chan *model.ConnectorSyncEvent, error) {
 	return r.connectorSync(ctx, connectorID, after)
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // chatEvent is an event of an answer.
@@ -80,6 +82,31 @@ func TestAnAnswerIsResumedByItsReaderOnly(t *testing.T) {
 	}
 	if a := h.ask(t, ada.viewer, resume, map[string]any{"i": id, "n": -1}); a.code() != string(apierr.InvalidRequest) {
 		t.Errorf("a negative number: %s", a.body)
+	}
+}
+
+func TestAnAnswerIsStoppedByItsReaderOnly(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	ada := h.tenant(t, "ada")
+	own := viewer.With(t.Context(), ada.viewer)
+	id := openAnswer(own, t, h, ada)
+	const stop = "mutation($i: ID!) { stopChat(answerId: $i) }"
+	mate := h.member(t, ada, "mate@example.com", membership.RoleOwner)
+	if a := h.ask(t, mate, stop, map[string]any{"i": id}); a.code() != string(apierr.CodeNotFound) {
+		t.Errorf("a member: %s", a.body)
+	}
+	// The stream of a reader ends with the answer; without the stop this would wait for the grace.
+	done := make(chan answer, 1)
+	go func() {
+		done <- h.ask(t, ada.viewer, `subscription($i: ID!) { chatResume(answerId: $i) { __typename } }`, map[string]any{"i": id})
+	}()
+	if a := h.ask(t, ada.viewer, stop, map[string]any{"i": id}); a.at("stopChat") != true {
+		t.Errorf("its reader: %s", a.body)
+	}
+	testkit.Receive(t, "the end of the stream", done)
+	if a := h.ask(t, ada.viewer, stop, map[string]any{"i": id}); a.at("stopChat") != false {
+		t.Errorf("a second time: %s", a.body)
 	}
 }
 

@@ -46,6 +46,7 @@ type loaders struct {
 	// By integration with tools, and by agent.
 	toolStates        *loader[store.State]
 	changedTools      *loader[int]
+	toolCredentials   *loader[[]string]
 	agentIntegrations *loader[[]*ent.ToolIntegration]
 	runEvents         *pageLoaders[eventPage, []run.Event]
 }
@@ -70,8 +71,8 @@ func withLoaders(ctx context.Context, r *Resolver) context.Context {
 		messageCount:   newLoader(r.Conversations.MessageCounts),
 		feedback:       newLoader(r.Conversations.Ratings),
 		toolStates:     newLoader(r.Integrations.States), changedTools: newLoader(r.Integrations.ChangedTools),
-		agentIntegrations: newLoader(r.loadAgentIntegrations),
-		runEvents:         newPageLoaders(r.loadRunEvents), passages: newPageLoaders(r.loadPassages), events: newPageLoaders(r.loadDocumentEvents),
+		toolCredentials: newLoader(r.Integrations.StoredCredentials), agentIntegrations: newLoader(r.loadAgentIntegrations),
+		runEvents: newPageLoaders(r.loadRunEvents), passages: newPageLoaders(r.loadPassages), events: newPageLoaders(r.loadDocumentEvents),
 	})
 }
 
@@ -95,7 +96,7 @@ func (l *loaders) see(rows ent.Value) {
 	case []*ent.AgentRun:
 		seeAll(rows, func(a *ent.AgentRun) uuid.UUID { return a.ID }, l.runEvents)
 	case []*ent.ToolIntegration:
-		seeAll(rows, func(i *ent.ToolIntegration) uuid.UUID { return i.ID }, l.toolStates, l.changedTools)
+		seeAll(rows, func(i *ent.ToolIntegration) uuid.UUID { return i.ID }, l.toolStates, l.changedTools, l.toolCredentials)
 	case []*ent.Agent:
 		seeAll(rows, func(a *ent.Agent) uuid.UUID { return a.ID }, l.agentIntegrations)
 		for _, row := range rows {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/eval/traffic"
 	"github.com/magpie-search/magpie/internal/usage/analytics"
@@ -38,6 +39,40 @@ func (r *Resolver) measureSearchQuality(ctx context.Context, in model.MeasureSea
 		return nil, err
 	}
 	return qualityRun(run), nil
+}
+
+// searchQualityDocuments names only documents that the viewer may read.
+func (r *Resolver) searchQualityDocuments(ctx context.Context, collection uuid.UUID, question string, days *int) ([]*model.SearchQualityDocument, error) {
+	scope, err := r.collectionScope(ctx, collection)
+	if err != nil {
+		return nil, err
+	}
+	judged, err := r.Quality.Documents(ctx, scope, collection, question, orDefault(days, traffic.DefaultDays))
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]uuid.UUID, len(judged))
+	for i := range judged {
+		ids[i] = judged[i].Document
+	}
+	rows, err := r.client(ctx).Document.Query().Where(document.IDIn(ids...), document.StatusNEQ(document.StatusDeleted)).
+		Select(document.FieldID, document.FieldTitle).All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	titles := map[uuid.UUID]string{}
+	for _, row := range rows {
+		titles[row.ID] = row.Title
+	}
+	out := make([]*model.SearchQualityDocument, len(judged))
+	for i := range judged {
+		j := &judged[i]
+		out[i] = &model.SearchQualityDocument{Grade: j.Grade, Clicks: j.Clicks, Rank: nilIfZero(j.Rank)}
+		if title, readable := titles[j.Document]; readable {
+			out[i].DocumentID, out[i].Title = &j.Document, &title
+		}
+	}
+	return out, nil
 }
 
 // collectionScope returns the scope of the viewer, narrowed to a collection that exists.

@@ -19,3 +19,7 @@ func (r *mutationResolver) MeasureSearchQuality(ctx context.Context, input model
 func (r *queryResolver) SearchQuality(ctx context.Context, collection uuid.UUID, first *int) ([]*model.SearchQualityRun, error) {
 	return r.searchQuality(ctx, collection, first)
 }
+
+func (r *queryResolver) SearchQualityDocuments(ctx context.Context, collection uuid.UUID, query string, days *int) ([]*model.SearchQualityDocument, error) {
+	return r.searchQualityDocuments(ctx, collection, query, days)
+}

@@ -147,7 +147,7 @@ func withoutDocuments() map[string]string {
 	out := map[string]string{
 		"Query.conversation": own, "Query.conversations": own, "Query.exportConversation": own, "Query.run": own, "Query.runs": own,
 		"Subscription.chatResume": own, "Subscription.agentRun": own, "Query.auditLog": admin, "Query.whyVisible": admin, "Query.documentReaders": admin, "Query.documentRestrictions": admin, "Query.queryAnalytics": "shows what was asked",
-		"Query.searchQuality": "shows what was asked",
+		"Query.searchQuality": "shows what was asked", "Query.searchQualityDocuments": "has a test of its own, since it needs traffic",
 		"Query.syncJob":       job, "Query.syncJobs": job, "Subscription.syncProgress": job, "Subscription.connectorSync": job, "Query.sourceFiles": "has a test of its own, since the dossier is no upload",
 		"Query.approval": own, "Query.approvals": own, "Subscription.approvalChanged": own,
 		"Query.agentMemory": own, "Query.agentMemories": own, "Query.searchAgentMemories": own,
@@ -155,7 +155,7 @@ func withoutDocuments() map[string]string {
 		"Mutation.deleteDocument":     "has a test of its own, since it ends what there is to see",
 		"Mutation.retryItems":         "has a test of its own, since it can be done once",
 	}
-	for _, name := range strings.Fields(`agent agentTemplate agentTemplates agentTools agents apiKey apiKeys approvalSettings automation automationRun automationRuns automationTemplates automations chatModels connectorKinds databaseSchema databaseTable databaseTables databases inboundEvents inboundIntegration inboundIntegrations inboundProviders invitation invitationOfToken
+	for _, name := range strings.Fields(`agent agentTemplate agentTemplates agentTools agents apiKey apiKeys approvalSettings automation automationRun automationRuns automationTemplates automations chatModels embeddingModels limits connectorKinds databaseSchema databaseTable databaseTables databases inboundEvents inboundIntegration inboundIntegrations inboundProviders invitation invitationOfToken
 		invitations me member members mySessions myWorkspaces oauthGrants oauthProviders queryDatabase signInMethods signUpAllowed sourceGroup sourceGroups system toolGrants toolIntegration toolIntegrations toolProviders usage`) {
 		out["Query."+name] = no
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/magpie-search/magpie/agents/template"
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/chat"
 	"github.com/magpie-search/magpie/internal/chat/answer"
 	"github.com/magpie-search/magpie/internal/chat/conversation"
@@ -78,6 +79,7 @@ type Resolver struct {
 	System        *system.System
 	Queries       QueryLog // nil logs nothing
 	Log           *slog.Logger
+	Limits        model.Limits
 	// MinScore is the default min_score of searches.
 	MinScore float64
 	Now      func() time.Time

@@ -134,7 +134,7 @@ func agentEvent(e run.Event) model.AgentEvent {
 		}}
 	default:
 		d := dataOf[run.Failure](e)
-		return model.AgentError{Seq: seq, Code: string(d.Code), Message: d.Message}
+		return model.AgentError{Seq: seq, Code: string(d.Code), Message: d.Message, RequestID: nilIfZero(d.RequestID)}
 	}
 }
 

@@ -86,7 +86,7 @@ func untransacted() []string {
 	return []string{
 		"signUp", "signIn", "refreshSession", "changePassword", "resetPassword", "acceptInvitation", "testConnector", "testInboundIntegration",
 		"testConnection", "uploadFiles", "deleteFiles", "deleteDocument", "restoreDocument", "restrictDocument", "unrestrictDocument", "refreshCollectionStats", "recordEvents",
-		"createAgentMemory", "updateAgentMemory", "deleteAgentMemory", "cancelRun", "decideApproval", "startOAuth", "finishOAuth",
+		"createAgentMemory", "updateAgentMemory", "deleteAgentMemory", "cancelRun", "stopChat", "decideApproval", "startOAuth", "finishOAuth",
 		"authorizeToolIntegration", "testToolIntegration", "refreshTools", "importTools", "callTool", "revokeOAuthGrant", "startOIDCSignIn", "answerOIDCSignIn", "finishOIDCSignIn",
 	}
 }

@@ -33,14 +33,14 @@ func lists(n *tenant) map[string]trial {
 	const page = " totalCount pageInfo { hasNextPage endCursor } "
 	return map[string]trial{
 		"Query.collections":                  {"{ collections {" + page + "edges { node { name stats { documentCount lastSync } connectorIds } } } }", nil, ""},
-		"Query.connectors":                   {"{ connectors {" + page + "edges { node { name docSync { syncStrategy } pendingDeletion { documents } freshness { waiting lastDay { p95 } } history { total } collection { name stats { documentCount } } jobs(first: 1) { edges { node { status } } } } } } }", nil, ""},
+		"Query.connectors":                   {"{ connectors {" + page + "edges { node { name docSync { syncStrategy } storedCredentials pendingDeletion { documents } freshness { waiting lastDay { p95 } } history { total } collection { name stats { documentCount } } jobs(first: 1) { edges { node { status } } } } } } }", nil, ""},
 		"Query.documents":                    {"{ documents(first: 80) {" + page + "edges { node { title content summary collectionName source allMetadata } } } }", nil, ""},
 		"Query.documentRestrictions":         {"{ documentRestrictions(first: 40) {" + page + "edges { node { documentId readers { kind id } restrictedBy } } } }", nil, ""},
 		"passages and history":               {"{ documents(first: 120) { edges { node { title restricted passages(first: 2) { totalCount edges { node { text } } } history(first: 2) { kind jobId } } } } }", nil, ""},
 		"Query.inboundIntegrations":          {"{ inboundIntegrations {" + page + "edges { node { name url status } } } }", nil, ""},
 		"Query.automations":                  {"{ automations {" + page + "edges { node { name kind trigger nextRunAt } } } }", nil, ""},
 		"Query.automationRuns":               {"{ automationRuns {" + page + "edges { node { title status output deliveries { kind status } } } } }", nil, ""},
-		"Query.toolIntegrations":             {"{ toolIntegrations {" + page + "edges { node { name slug status tools { name risk } connections { status } } } } }", nil, ""},
+		"Query.toolIntegrations":             {"{ toolIntegrations {" + page + "edges { node { name slug status storedCredentials tools { name risk } connections { status } } } } }", nil, ""},
 		"Query.approvals":                    {"{ approvals {" + page + "edges { node { title arguments status mayDecide approverRole approverIds } } } }", nil, ""},
 		"Query.toolGrants":                   {"query($i: ID!) { toolGrants(agentId: $i) {" + page + "edges { node { tool scope } } } }", id(n.agent), ""},
 		"Query.inboundEvents":                {"{ inboundEvents {" + page + "edges { node { summary type status automationIds } } } }", nil, ""},

@@ -3,8 +3,12 @@ package graph_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/system"
 )
 
 // aGroup adds a group with two members to those that the source of the tenant's
@@ -89,5 +93,40 @@ func TestTheSystemPageIsForAdministratorsAndNamesNoOtherWorkspace(t *testing.T) 
 		if got := h.ask(t, h.member(t, ada, strings.ToLower(string(role))+"@example.com", role), ask, nil); got.code() != "forbidden" {
 			t.Errorf("%s: %s", role, got.body)
 		}
+	}
+}
+
+// With open sign-up, strangers are administrators of their own workspaces.
+func TestTheSystemPageOfAnOpenInstallationIsRestricted(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	ada := h.tenant(t, "ada")
+	const ask = `{ system { restricted workers { id } queues { name } models { name failing lastFailure { at reason } } warnings { code } } }`
+	options := system.Options{
+		Pool: h.db.Pool, Redis: h.redis, Queue: queue.NewAsynq(h.redis), Loaded: h.resolver.Search.Loaded, Now: time.Now,
+		Models: []system.ConfiguredModel{{Kind: "chat", Name: "large", IsFailing: func() bool { return true }, LastFailure: func() (system.Failure, bool) {
+			return system.Failure{At: time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC), Reason: "The service took too long."}, true
+		}}},
+	}
+	const failure = `"failing":true,"lastFailure":{"at":"2026-11-01T08:00:00Z","reason":"The service took too long."}`
+	h.resolver.System = system.New(options)
+	if got := h.ask(t, ada.viewer, ask, nil); got.at("system.restricted") != false || !strings.Contains(got.body, failure) || !strings.Contains(got.body, `"queues":[{`) {
+		t.Errorf("closed: %s", got.body)
+	}
+	options.IsOpen = true
+	h.resolver.System = system.New(options)
+	if got := h.ask(t, ada.viewer, ask, nil); got.at("system.restricted") != true || !strings.Contains(got.body, `"workers":[],"queues":[],"models":[{"name":"large","failing":true,"lastFailure":null}]`) ||
+		!strings.Contains(got.body, "NO_WORKER") {
+		t.Errorf("open: %s", got.body)
+	}
+}
+
+func TestTheLimitsAreThoseOfTheInstallation(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	ada := h.tenant(t, "ada")
+	h.resolver.Limits = model.Limits{UploadFileBytes: 5 << 20, UploadRequestBytes: 1 << 30, UploadFiles: 7}
+	if got := h.ask(t, h.member(t, ada, "reader@example.com", membership.RoleViewer), "{ limits { uploadFileBytes uploadRequestBytes uploadFiles } }", nil); !strings.Contains(got.body, `{"uploadFileBytes":5242880,"uploadRequestBytes":1073741824,"uploadFiles":7}`) {
+		t.Error(got.body)
 	}
 }

@@ -173,8 +173,8 @@ func TestToolsOfIntegrationsAreGivenToAgents(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	ada := h.tenant(t, "ada")
-	made := h.ask(t, ada.viewer, `mutation { createToolIntegration(input: {provider: "board", name: "Board", slug: "notes", credentials: {token: "s3cret-t0ken"}}) { id slug status tools { id name risk enabled } connections { status personID } } }`, nil)
-	if made.code() != "" || made.at("createToolIntegration.status") != "ACTIVE" {
+	made := h.ask(t, ada.viewer, `mutation { createToolIntegration(input: {provider: "board", name: "Board", slug: "notes", credentials: {token: "s3cret-t0ken"}}) { id slug status storedCredentials tools { id name risk enabled } connections { status personID } } }`, nil)
+	if made.code() != "" || made.at("createToolIntegration.status") != "ACTIVE" || !strings.Contains(made.body, `"storedCredentials":["token"]`) {
 		t.Fatal(made.body)
 	}
 	tools := h.ask(t, ada.viewer, "{ agentTools { name risk policy integrationId unavailable } }", nil)
@@ -192,8 +192,8 @@ func TestToolsOfIntegrationsAreGivenToAgents(t *testing.T) {
 		}
 	}
 	guest := h.member(t, ada, "guest@example.com", membership.RoleViewer)
-	seen := h.ask(t, guest, "query($i: ID!) { toolIntegration(id: $i) { name status connections { id } } }", map[string]any{"i": made.id(t, "createToolIntegration.id")})
-	if seen.code() != "" || seen.at("toolIntegration.status") != "ACTIVE" || !strings.Contains(seen.body, `"connections":[]`) {
+	seen := h.ask(t, guest, "query($i: ID!) { toolIntegration(id: $i) { name status storedCredentials connections { id } } }", map[string]any{"i": made.id(t, "createToolIntegration.id")})
+	if seen.code() != "" || seen.at("toolIntegration.status") != "ACTIVE" || !strings.Contains(seen.body, `"storedCredentials":[],"connections":[]`) {
 		t.Errorf("another member sees %s", seen.body)
 	}
 	if strings.Contains(made.body+tools.body+agent.body+seen.body, "s3cret") {

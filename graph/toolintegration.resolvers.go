@@ -95,3 +95,8 @@ func (r *toolIntegrationResolver) Status(ctx context.Context, obj *ent.ToolInteg
 func (r *toolIntegrationResolver) ChangedTools(ctx context.Context, obj *ent.ToolIntegration) (int, error) {
 	return loadersOf(ctx).changedTools.Load(ctx, obj.ID)
 }
+
+func (r *toolIntegrationResolver) StoredCredentials(ctx context.Context, obj *ent.ToolIntegration) ([]string, error) {
+	names, err := loadersOf(ctx).toolCredentials.Load(ctx, obj.ID)
+	return append([]string{}, names...), err
+}

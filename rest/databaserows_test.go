@@ -16,10 +16,10 @@ func databaseRows() map[string]any {
 	return map[string]any{
 		"sourceGroups": page("end+of/groups", group), "sourceGroup": group,
 		"system": object{
-			"version": "v1.2.3", "startedAt": early, "schemaVersion": 20261128000500, "services": []any{object{"name": "PostgreSQL", "version": "17.1", "reachable": true}},
+			"version": "v1.2.3", "startedAt": early, "schemaVersion": 20261128000500, "restricted": false, "services": []any{object{"name": "PostgreSQL", "version": "17.1", "reachable": true}},
 			"workers":     []any{object{"id": jobID, "startedAt": early, "status": "active", "concurrency": 4, "running": []any{object{"name": "sync", "startedAt": late}}}},
 			"queues":      []any{object{"name": "magpie", "pending": 3, "active": 1, "scheduled": 0, "retry": 0, "archived": 0, "oldestSeconds": 1.5}},
-			"models":      []any{object{"kind": "chat", "name": "m-1", "failing": false}},
+			"models":      []any{object{"kind": "chat", "name": "m-1", "failing": true, "lastFailure": object{"at": late, "reason": "The service took too long."}}},
 			"collections": []any{object{"id": collectionID, "name": "Handbook", "resident": true, "passages": 310, "bytes": 1048576}},
 			"warnings":    []any{object{"code": "QUARANTINE_WAITING", "text": "Deletions of one connector wait for a decision.", "action": "Look at the quarantine of each, and approve or dismiss."}},
 		},

@@ -335,7 +335,8 @@ func rows() map[string]any {
 	stats := object{"documentCount": 2, "embeddingCount": 7, "storageBytes": 4096, "lastSync": late}
 	collection := object{
 		"id": collectionID, "name": "Handbook", "description": nil, "embeddingModel": "builtin", "nextEmbeddingModel": nil, "createdAt": early, "updatedAt": late,
-		"stats": stats, "connectorIds": []any{connectorID},
+		"modelChange": object{"model": "large", "state": "FAILING", "passages": 7, "embedded": 3, "reason": "The service took too long.", "failedAt": late},
+		"stats":       stats, "connectorIds": []any{connectorID},
 	}
 	file := object{"id": fileID, "path": "guides/queues.md", "mediaType": "text/markdown", "bytes": 1234, "sha256": strings.Repeat("ab", 32), "createdAt": early, "updatedAt": early}
 	connector := object{

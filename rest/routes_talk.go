@@ -67,6 +67,9 @@ func talkRoutes() []*route {
 			{name: "first", variable: "first", kind: integer, bounds: between(1, maxTop), description: "The maximum length of each list; default 10."},
 		}},
 
+		{Route: Route{http.MethodGet, "/api/v1/embedding-models", "ListEmbeddingModels", dashboard, false, 200}},
+		{Route: Route{http.MethodGet, "/api/v1/collections/{id}/model-change", "GetModelChange", dashboard, false, 200}},
+
 		{Route: Route{http.MethodGet, "/api/v1/collections/{id}/search-quality", "GetSearchQuality", dashboard, false, 200},
 			from: query, fields: []field{{name: "first", variable: "first", kind: integer, bounds: between(1, maxTop), description: "The maximum number of runs; default 10."}}},
 		{Route: Route{http.MethodPost, "/api/v1/collections/{id}/search-quality", "MeasureSearchQuality", dashboard, false, 200},

@@ -296,7 +296,7 @@ func TestRoutesHaveTheStatusesOfTheInterface(t *testing.T) {
 			t.Errorf("%s: anonymous is %v", name, r.Anonymous)
 		}
 	}
-	if len(seen) != 190 {
+	if len(seen) != 192 {
 		t.Errorf("%d routes", len(seen))
 	}
 }

@@ -42,8 +42,9 @@ func talkRows() map[string]any {
 	}
 	pair := object{"publishableKey": "svc_pk_abcdef", "secretKey": "svc_sk_cdefgh", "apiKey": key}
 	return map[string]any{
-		"search":        object{"results": []any{hit}, "total": 1, "limit": 10, "offset": 0, "tookMs": 1.25, "didYouMean": nil, "corrected": []any{}, "warnings": []any{}, "facets": facets},
-		"searchQuality": []any{quality()}, "measureSearchQuality": quality(),
+		"search":          object{"results": []any{hit}, "total": 1, "limit": 10, "offset": 0, "tookMs": 1.25, "didYouMean": nil, "corrected": []any{}, "warnings": []any{}, "facets": facets},
+		"embeddingModels": []any{object{"name": "builtin-static-256-2", "dimensions": 256, "isDefault": true}},
+		"searchQuality":   []any{quality()}, "measureSearchQuality": quality(),
 		"searchFacets": facets, "searchSuggestions": []any{object{"text": "Queues", "documentId": documentID, "collectionId": collectionID}},
 		"conversations": page("end+of/conversations", conversation), "conversation": conversation, "renameConversation": conversation,
 		"deleteConversation": conversationID, "deleteConversations": 3, "setFeedback": opinion, "removeFeedback": messageID,
@@ -122,6 +123,11 @@ func talkExamples() map[string][]example {
 			{target: "/api/v1/search/facets?query=+"},
 			{target: "/api/v1/search/facets?collection=x"},
 			{target: "/api/v1/search/facets", bare: true},
+		},
+		"GET /api/v1/embedding-models": {{target: "/api/v1/embedding-models"}, {target: "/api/v1/embedding-models", bare: true}},
+		"GET /api/v1/collections/{id}/model-change": {
+			{target: "/api/v1/collections/" + collectionID + "/model-change"},
+			{target: "/api/v1/collections/" + collectionID + "/model-change", bare: true},
 		},
 		"GET /api/v1/collections/{id}/search-quality": {
 			{target: "/api/v1/collections/" + collectionID + "/search-quality?first=1"},

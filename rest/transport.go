@@ -138,7 +138,7 @@ func New(o Options) (*Transport, error) {
 	}
 	t := &Transport{
 		schema: o.Schema, matcher: newMatcher(table), operations: operations,
-		keys: o.Keys, sessions: o.Sessions, leaks: o.Leaks, limiter: o.Limiter, limits: o.Limits.withDefaults(),
+		keys: o.Keys, sessions: o.Sessions, leaks: o.Leaks, limiter: o.Limiter, limits: o.Limits.WithDefaults(),
 		secure: o.Secure, replays: o.AllowReplays,
 		proxies: o.TrustedProxies, origins: o.Origins, uploadDir: o.UploadDir,
 		log: o.Log, now: o.Now, newID: o.NewID,
@@ -160,7 +160,8 @@ func New(o Options) (*Transport, error) {
 	return t, nil
 }
 
-func (l Limits) withDefaults() Limits {
+// WithDefaults returns the limits with the defaults in the place of zeros.
+func (l Limits) WithDefaults() Limits {
 	l.Body = orElse(l.Body, 1<<20)
 	l.File = orElse(l.File, 100<<20)
 	l.Upload = orElse(l.Upload, 1<<30)

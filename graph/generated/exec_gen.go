@@ -42,6 +42,7 @@ import (
 	"github.com/magpie-search/magpie/ent/toolintegration"
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/audit"
+	"github.com/magpie-search/magpie/internal/collection"
 	"github.com/magpie-search/magpie/internal/identity/principal"
 	"github.com/magpie-search/magpie/internal/queue"
 	"github.com/magpie-search/magpie/internal/system"
@@ -183,9 +184,10 @@ type ComplexityRoot struct {
 	}
 
 	AgentError struct {
-		Code    func(childComplexity int) int
-		Message func(childComplexity int) int
-		Seq     func(childComplexity int) int
+		Code      func(childComplexity int) int
+		Message   func(childComplexity int) int
+		RequestID func(childComplexity int) int
+		Seq       func(childComplexity int) int
 	}
 
 	AgentIteration struct {
@@ -585,6 +587,7 @@ type ComplexityRoot struct {
 		Documents          func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder) int
 		EmbeddingModel     func(childComplexity int) int
 		ID                 func(childComplexity int) int
+		ModelChange        func(childComplexity int) int
 		Name               func(childComplexity int) int
 		NextEmbeddingModel func(childComplexity int) int
 		Stats              func(childComplexity int) int
@@ -623,36 +626,37 @@ type ComplexityRoot struct {
 	}
 
 	Connector struct {
-		Collection       func(childComplexity int) int
-		CollectionID     func(childComplexity int) int
-		Config           func(childComplexity int) int
-		CreatedAt        func(childComplexity int) int
-		DocSync          func(childComplexity int) int
-		DocumentCounts   func(childComplexity int) int
-		Documents        func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder) int
-		Enabled          func(childComplexity int) int
-		Files            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder) int
-		Freshness        func(childComplexity int) int
-		GrantID          func(childComplexity int) int
-		HiddenDocuments  func(childComplexity int) int
-		History          func(childComplexity int) int
-		ID               func(childComplexity int) int
-		Items            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
-		Jobs             func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
-		LastError        func(childComplexity int) int
-		LastJob          func(childComplexity int) int
-		LastSync         func(childComplexity int) int
-		Name             func(childComplexity int) int
-		NextSyncAt       func(childComplexity int) int
-		PendingDeletion  func(childComplexity int) int
-		Permissions      func(childComplexity int) int
-		ScheduleInterval func(childComplexity int) int
-		SchemaSync       func(childComplexity int) int
-		Status           func(childComplexity int) int
-		SyncStrategy     func(childComplexity int) int
-		Type             func(childComplexity int) int
-		UpdatedAt        func(childComplexity int) int
-		Webhook          func(childComplexity int) int
+		Collection        func(childComplexity int) int
+		CollectionID      func(childComplexity int) int
+		Config            func(childComplexity int) int
+		CreatedAt         func(childComplexity int) int
+		DocSync           func(childComplexity int) int
+		DocumentCounts    func(childComplexity int) int
+		Documents         func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder) int
+		Enabled           func(childComplexity int) int
+		Files             func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder) int
+		Freshness         func(childComplexity int) int
+		GrantID           func(childComplexity int) int
+		HiddenDocuments   func(childComplexity int) int
+		History           func(childComplexity int) int
+		ID                func(childComplexity int) int
+		Items             func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
+		Jobs              func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
+		LastError         func(childComplexity int) int
+		LastJob           func(childComplexity int) int
+		LastSync          func(childComplexity int) int
+		Name              func(childComplexity int) int
+		NextSyncAt        func(childComplexity int) int
+		PendingDeletion   func(childComplexity int) int
+		Permissions       func(childComplexity int) int
+		ScheduleInterval  func(childComplexity int) int
+		SchemaSync        func(childComplexity int) int
+		Status            func(childComplexity int) int
+		StoredCredentials func(childComplexity int) int
+		SyncStrategy      func(childComplexity int) int
+		Type              func(childComplexity int) int
+		UpdatedAt         func(childComplexity int) int
+		Webhook           func(childComplexity int) int
 	}
 
 	ConnectorConnection struct {
@@ -980,6 +984,12 @@ type ComplexityRoot struct {
 		Visible       func(childComplexity int) int
 	}
 
+	EmbeddingModel struct {
+		Dimensions func(childComplexity int) int
+		IsDefault  func(childComplexity int) int
+		Name       func(childComplexity int) int
+	}
+
 	ExplainedContribution struct {
 		Contribution func(childComplexity int) int
 		Name         func(childComplexity int) int
@@ -1217,6 +1227,12 @@ type ComplexityRoot struct {
 		Workspace  func(childComplexity int) int
 	}
 
+	Limits struct {
+		UploadFileBytes    func(childComplexity int) int
+		UploadFiles        func(childComplexity int) int
+		UploadRequestBytes func(childComplexity int) int
+	}
+
 	Me struct {
 		HasPassword func(childComplexity int) int
 		Preferences func(childComplexity int) int
@@ -1277,6 +1293,15 @@ type ComplexityRoot struct {
 		Rating    func(childComplexity int) int
 		Reason    func(childComplexity int) int
 		UpdatedAt func(childComplexity int) int
+	}
+
+	ModelChange struct {
+		Embedded func(childComplexity int) int
+		FailedAt func(childComplexity int) int
+		Model    func(childComplexity int) int
+		Passages func(childComplexity int) int
+		Reason   func(childComplexity int) int
+		State    func(childComplexity int) int
 	}
 
 	Mutation struct {
@@ -1364,6 +1389,7 @@ type ComplexityRoot struct {
 		StartOAuth                func(childComplexity int, input model.StartOAuthInput) int
 		StartOIDCSignIn           func(childComplexity int, redirectURL *string) int
 		StartSync                 func(childComplexity int, connectorID uuid.UUID, input *model.StartSyncInput) int
+		StopChat                  func(childComplexity int, answerID uuid.UUID) int
 		SwitchWorkspace           func(childComplexity int, id uuid.UUID) int
 		TestConnection            func(childComplexity int, input model.TestConnectionInput) int
 		TestConnector             func(childComplexity int, id uuid.UUID, config map[string]any, credentials map[string]any) int
@@ -1540,85 +1566,88 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
-		APIKey               func(childComplexity int, id uuid.UUID) int
-		APIKeys              func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) int
-		Agent                func(childComplexity int, id uuid.UUID) int
-		AgentMemories        func(childComplexity int, agentID uuid.UUID, kind *agentmemory.Kind, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentMemoryOrder) int
-		AgentMemory          func(childComplexity int, id uuid.UUID, agentID *uuid.UUID) int
-		AgentTemplate        func(childComplexity int, id uuid.UUID) int
-		AgentTemplates       func(childComplexity int, category *string, after *entgql.Cursor[uuid.UUID], first *int) int
-		AgentTools           func(childComplexity int) int
-		Agents               func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentOrder) int
-		Approval             func(childComplexity int, id uuid.UUID) int
-		ApprovalSettings     func(childComplexity int) int
-		Approvals            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ApprovalOrder, status []approval.Status, mine *bool, run *uuid.UUID) int
-		AuditLog             func(childComplexity int, filter *model.AuditFilter, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int) int
-		Automation           func(childComplexity int, id uuid.UUID) int
-		AutomationRun        func(childComplexity int, id uuid.UUID) int
-		AutomationRuns       func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AutomationRunOrder, automationID *uuid.UUID, status []automationrun.Status) int
-		AutomationTemplates  func(childComplexity int) int
-		Automations          func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AutomationOrder, kind *automation.Kind, enabled *bool) int
-		ChatModels           func(childComplexity int) int
-		Collection           func(childComplexity int, id uuid.UUID) int
-		Collections          func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder, matching *string) int
-		Connector            func(childComplexity int, id uuid.UUID) int
-		ConnectorKinds       func(childComplexity int) int
-		Connectors           func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID, status []connector.Status, typeArg *string, matching *string) int
-		Conversation         func(childComplexity int, id uuid.UUID) int
-		Conversations        func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder, matching *string, agentID *uuid.UUID, kind *model.ConversationKind) int
-		DatabaseSchema       func(childComplexity int, query *string, table *string, database *string, collection *uuid.UUID, limit *int) int
-		DatabaseTable        func(childComplexity int, databaseID uuid.UUID, table string) int
-		DatabaseTables       func(childComplexity int, databaseID uuid.UUID, matching *string, after *entgql.Cursor[uuid.UUID], first *int) int
-		Databases            func(childComplexity int, collectionID *uuid.UUID) int
-		Document             func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
-		DocumentReaders      func(childComplexity int, documentID uuid.UUID, first *int) int
-		DocumentRestrictions func(childComplexity int, connectorID *uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int) int
-		Documents            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string, restricted *bool) int
-		ExportConversation   func(childComplexity int, id uuid.UUID, format model.ExportFormat) int
-		InboundEvents        func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InboundEventOrder, integrationID *uuid.UUID, status []inboundevent.Status) int
-		InboundIntegration   func(childComplexity int, id uuid.UUID) int
-		InboundIntegrations  func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InboundIntegrationOrder, kind *inboundintegration.Kind, provider *string) int
-		InboundProviders     func(childComplexity int) int
-		Invitation           func(childComplexity int, id uuid.UUID) int
-		InvitationOfToken    func(childComplexity int, token string) int
-		Invitations          func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InvitationOrder, status *model.InvitationStatus) int
-		Me                   func(childComplexity int) int
-		Member               func(childComplexity int, id uuid.UUID) int
-		Members              func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.MemberOrder, text *string, role *model.Role) int
-		MySessions           func(childComplexity int) int
-		MyWorkspaces         func(childComplexity int) int
-		Node                 func(childComplexity int, id uuid.UUID) int
-		Nodes                func(childComplexity int, ids []uuid.UUID) int
-		OauthGrants          func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.OAuthGrantOrder, provider *string) int
-		OauthProviders       func(childComplexity int) int
-		Passage              func(childComplexity int, id uuid.UUID, around int) int
-		QuarantinedDocuments func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, matching *string) int
-		QueryAnalytics       func(childComplexity int, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) int
-		QueryDatabase        func(childComplexity int, sql string, database *string, collection *uuid.UUID, limit *int) int
-		Run                  func(childComplexity int, id uuid.UUID, agentID *uuid.UUID) int
-		Runs                 func(childComplexity int, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentRunOrder) int
-		Search               func(childComplexity int, input model.SearchInput) int
-		SearchAgentMemories  func(childComplexity int, agentID uuid.UUID, query string, kind *agentmemory.Kind, limit *int) int
-		SearchFacets         func(childComplexity int, input model.SearchFacetsInput) int
-		SearchQuality        func(childComplexity int, collection uuid.UUID, first *int) int
-		SearchSuggestions    func(childComplexity int, prefix string, limit *int, collection *uuid.UUID) int
-		SearchWhyNot         func(childComplexity int, input model.SearchWhyNotInput) int
-		SignInMethods        func(childComplexity int) int
-		SignUpAllowed        func(childComplexity int) int
-		SourceFiles          func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder, matching *string) int
-		SourceGroup          func(childComplexity int, connectorID uuid.UUID, groupID string) int
-		SourceGroups         func(childComplexity int, connectorID uuid.UUID, matching *string, after *entgql.Cursor[uuid.UUID], first *int) int
-		SyncItems            func(childComplexity int, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, suppressed *bool, matching *string, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
-		SyncJob              func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
-		SyncJobs             func(childComplexity int, connectorID uuid.UUID, status []syncjob.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
-		SyncPlan             func(childComplexity int, jobID uuid.UUID, connectorID *uuid.UUID) int
-		System               func(childComplexity int) int
-		ToolGrants           func(childComplexity int, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ToolGrantOrder) int
-		ToolIntegration      func(childComplexity int, id uuid.UUID) int
-		ToolIntegrations     func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ToolIntegrationOrder, kind *toolintegration.Kind, provider *string) int
-		ToolProviders        func(childComplexity int) int
-		Usage                func(childComplexity int) int
-		WhyVisible           func(childComplexity int, documentID uuid.UUID, user string) int
+		APIKey                 func(childComplexity int, id uuid.UUID) int
+		APIKeys                func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) int
+		Agent                  func(childComplexity int, id uuid.UUID) int
+		AgentMemories          func(childComplexity int, agentID uuid.UUID, kind *agentmemory.Kind, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentMemoryOrder) int
+		AgentMemory            func(childComplexity int, id uuid.UUID, agentID *uuid.UUID) int
+		AgentTemplate          func(childComplexity int, id uuid.UUID) int
+		AgentTemplates         func(childComplexity int, category *string, after *entgql.Cursor[uuid.UUID], first *int) int
+		AgentTools             func(childComplexity int) int
+		Agents                 func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentOrder) int
+		Approval               func(childComplexity int, id uuid.UUID) int
+		ApprovalSettings       func(childComplexity int) int
+		Approvals              func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ApprovalOrder, status []approval.Status, mine *bool, run *uuid.UUID) int
+		AuditLog               func(childComplexity int, filter *model.AuditFilter, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int) int
+		Automation             func(childComplexity int, id uuid.UUID) int
+		AutomationRun          func(childComplexity int, id uuid.UUID) int
+		AutomationRuns         func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AutomationRunOrder, automationID *uuid.UUID, status []automationrun.Status) int
+		AutomationTemplates    func(childComplexity int) int
+		Automations            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AutomationOrder, kind *automation.Kind, enabled *bool) int
+		ChatModels             func(childComplexity int) int
+		Collection             func(childComplexity int, id uuid.UUID) int
+		Collections            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder, matching *string) int
+		Connector              func(childComplexity int, id uuid.UUID) int
+		ConnectorKinds         func(childComplexity int) int
+		Connectors             func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID, status []connector.Status, typeArg *string, matching *string) int
+		Conversation           func(childComplexity int, id uuid.UUID) int
+		Conversations          func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder, matching *string, agentID *uuid.UUID, kind *model.ConversationKind) int
+		DatabaseSchema         func(childComplexity int, query *string, table *string, database *string, collection *uuid.UUID, limit *int) int
+		DatabaseTable          func(childComplexity int, databaseID uuid.UUID, table string) int
+		DatabaseTables         func(childComplexity int, databaseID uuid.UUID, matching *string, after *entgql.Cursor[uuid.UUID], first *int) int
+		Databases              func(childComplexity int, collectionID *uuid.UUID) int
+		Document               func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
+		DocumentReaders        func(childComplexity int, documentID uuid.UUID, first *int) int
+		DocumentRestrictions   func(childComplexity int, connectorID *uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int) int
+		Documents              func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string, restricted *bool) int
+		EmbeddingModels        func(childComplexity int) int
+		ExportConversation     func(childComplexity int, id uuid.UUID, format model.ExportFormat) int
+		InboundEvents          func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InboundEventOrder, integrationID *uuid.UUID, status []inboundevent.Status) int
+		InboundIntegration     func(childComplexity int, id uuid.UUID) int
+		InboundIntegrations    func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InboundIntegrationOrder, kind *inboundintegration.Kind, provider *string) int
+		InboundProviders       func(childComplexity int) int
+		Invitation             func(childComplexity int, id uuid.UUID) int
+		InvitationOfToken      func(childComplexity int, token string) int
+		Invitations            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InvitationOrder, status *model.InvitationStatus) int
+		Limits                 func(childComplexity int) int
+		Me                     func(childComplexity int) int
+		Member                 func(childComplexity int, id uuid.UUID) int
+		Members                func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.MemberOrder, text *string, role *model.Role) int
+		MySessions             func(childComplexity int) int
+		MyWorkspaces           func(childComplexity int) int
+		Node                   func(childComplexity int, id uuid.UUID) int
+		Nodes                  func(childComplexity int, ids []uuid.UUID) int
+		OauthGrants            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.OAuthGrantOrder, provider *string) int
+		OauthProviders         func(childComplexity int) int
+		Passage                func(childComplexity int, id uuid.UUID, around int) int
+		QuarantinedDocuments   func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, matching *string) int
+		QueryAnalytics         func(childComplexity int, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) int
+		QueryDatabase          func(childComplexity int, sql string, database *string, collection *uuid.UUID, limit *int) int
+		Run                    func(childComplexity int, id uuid.UUID, agentID *uuid.UUID) int
+		Runs                   func(childComplexity int, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentRunOrder) int
+		Search                 func(childComplexity int, input model.SearchInput) int
+		SearchAgentMemories    func(childComplexity int, agentID uuid.UUID, query string, kind *agentmemory.Kind, limit *int) int
+		SearchFacets           func(childComplexity int, input model.SearchFacetsInput) int
+		SearchQuality          func(childComplexity int, collection uuid.UUID, first *int) int
+		SearchQualityDocuments func(childComplexity int, collection uuid.UUID, query string, days *int) int
+		SearchSuggestions      func(childComplexity int, prefix string, limit *int, collection *uuid.UUID) int
+		SearchWhyNot           func(childComplexity int, input model.SearchWhyNotInput) int
+		SignInMethods          func(childComplexity int) int
+		SignUpAllowed          func(childComplexity int) int
+		SourceFiles            func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SourceFileOrder, matching *string) int
+		SourceGroup            func(childComplexity int, connectorID uuid.UUID, groupID string) int
+		SourceGroups           func(childComplexity int, connectorID uuid.UUID, matching *string, after *entgql.Cursor[uuid.UUID], first *int) int
+		SyncItems              func(childComplexity int, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, suppressed *bool, matching *string, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) int
+		SyncJob                func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
+		SyncJobs               func(childComplexity int, connectorID uuid.UUID, status []syncjob.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
+		SyncPlan               func(childComplexity int, jobID uuid.UUID, connectorID *uuid.UUID) int
+		System                 func(childComplexity int) int
+		ToolGrants             func(childComplexity int, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ToolGrantOrder) int
+		ToolIntegration        func(childComplexity int, id uuid.UUID) int
+		ToolIntegrations       func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ToolIntegrationOrder, kind *toolintegration.Kind, provider *string) int
+		ToolProviders          func(childComplexity int) int
+		Usage                  func(childComplexity int) int
+		WhyVisible             func(childComplexity int, documentID uuid.UUID, user string) int
 	}
 
 	QueryAnalytics struct {
@@ -1708,6 +1737,14 @@ type ComplexityRoot struct {
 		Selected func(childComplexity int) int
 		Until    func(childComplexity int) int
 		Value    func(childComplexity int) int
+	}
+
+	SearchQualityDocument struct {
+		Clicks     func(childComplexity int) int
+		DocumentID func(childComplexity int) int
+		Grade      func(childComplexity int) int
+		Rank       func(childComplexity int) int
+		Title      func(childComplexity int) int
 	}
 
 	SearchQualityQuestion struct {
@@ -1873,8 +1910,9 @@ type ComplexityRoot struct {
 	}
 
 	StreamError struct {
-		Code    func(childComplexity int) int
-		Message func(childComplexity int) int
+		Code      func(childComplexity int) int
+		Message   func(childComplexity int) int
+		RequestID func(childComplexity int) int
 	}
 
 	Subscription struct {
@@ -2033,6 +2071,7 @@ type ComplexityRoot struct {
 		Collections   func(childComplexity int) int
 		Models        func(childComplexity int) int
 		Queues        func(childComplexity int) int
+		Restricted    func(childComplexity int) int
 		SchemaVersion func(childComplexity int) int
 		Services      func(childComplexity int) int
 		StartedAt     func(childComplexity int) int
@@ -2050,9 +2089,15 @@ type ComplexityRoot struct {
 	}
 
 	SystemModel struct {
-		Failing func(childComplexity int) int
-		Kind    func(childComplexity int) int
-		Name    func(childComplexity int) int
+		Failing     func(childComplexity int) int
+		Kind        func(childComplexity int) int
+		LastFailure func(childComplexity int) int
+		Name        func(childComplexity int) int
+	}
+
+	SystemModelFailure struct {
+		At     func(childComplexity int) int
+		Reason func(childComplexity int) int
 	}
 
 	SystemQueue struct {
@@ -2150,25 +2195,26 @@ type ComplexityRoot struct {
 	}
 
 	ToolIntegration struct {
-		ChangedTools  func(childComplexity int) int
-		Config        func(childComplexity int) int
-		Connections   func(childComplexity int) int
-		CreatedAt     func(childComplexity int) int
-		CredentialsOf func(childComplexity int) int
-		DiscoveredAt  func(childComplexity int) int
-		Enabled       func(childComplexity int) int
-		ID            func(childComplexity int) int
-		Kind          func(childComplexity int) int
-		LastError     func(childComplexity int) int
-		Name          func(childComplexity int) int
-		OwnerScope    func(childComplexity int) int
-		PersonID      func(childComplexity int) int
-		Provider      func(childComplexity int) int
-		SchemaHash    func(childComplexity int) int
-		Slug          func(childComplexity int) int
-		Status        func(childComplexity int) int
-		Tools         func(childComplexity int) int
-		UpdatedAt     func(childComplexity int) int
+		ChangedTools      func(childComplexity int) int
+		Config            func(childComplexity int) int
+		Connections       func(childComplexity int) int
+		CreatedAt         func(childComplexity int) int
+		CredentialsOf     func(childComplexity int) int
+		DiscoveredAt      func(childComplexity int) int
+		Enabled           func(childComplexity int) int
+		ID                func(childComplexity int) int
+		Kind              func(childComplexity int) int
+		LastError         func(childComplexity int) int
+		Name              func(childComplexity int) int
+		OwnerScope        func(childComplexity int) int
+		PersonID          func(childComplexity int) int
+		Provider          func(childComplexity int) int
+		SchemaHash        func(childComplexity int) int
+		Slug              func(childComplexity int) int
+		Status            func(childComplexity int) int
+		StoredCredentials func(childComplexity int) int
+		Tools             func(childComplexity int) int
+		UpdatedAt         func(childComplexity int) int
 	}
 
 	ToolIntegrationConnection struct {
@@ -2275,12 +2321,14 @@ type AutomationRunResolver interface {
 type CollectionResolver interface {
 	Stats(ctx context.Context, obj *ent.Collection) (*model.CollectionStats, error)
 	ConnectorIds(ctx context.Context, obj *ent.Collection) ([]uuid.UUID, error)
+	ModelChange(ctx context.Context, obj *ent.Collection) (*model.ModelChange, error)
 }
 type ConnectorResolver interface {
 	DocSync(ctx context.Context, obj *ent.Connector) (*model.DocSync, error)
 	SchemaSync(ctx context.Context, obj *ent.Connector) (*model.DocSync, error)
 	LastJob(ctx context.Context, obj *ent.Connector) (*ent.SyncJob, error)
 	DocumentCounts(ctx context.Context, obj *ent.Connector) (*model.DocumentCounts, error)
+	StoredCredentials(ctx context.Context, obj *ent.Connector) ([]string, error)
 	Webhook(ctx context.Context, obj *ent.Connector) (*model.ConnectorWebhook, error)
 	PendingDeletion(ctx context.Context, obj *ent.Connector) (*model.PendingDeletion, error)
 	Freshness(ctx context.Context, obj *ent.Connector) (*model.Freshness, error)
@@ -2380,6 +2428,7 @@ type MutationResolver interface {
 	RetryItems(ctx context.Context, connectorID uuid.UUID, ids []uuid.UUID) (*ent.SyncJob, error)
 	AllowItem(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncItem, error)
 	RefreshPermissions(ctx context.Context, connectorID uuid.UUID) (*ent.SyncJob, error)
+	StopChat(ctx context.Context, answerID uuid.UUID) (bool, error)
 	InviteMember(ctx context.Context, input model.InviteMemberInput) (*model.CreatedInvitation, error)
 	ResendInvitation(ctx context.Context, id uuid.UUID) (*model.CreatedInvitation, error)
 	RevokeInvitation(ctx context.Context, id uuid.UUID) (*ent.Invitation, error)
@@ -2423,6 +2472,7 @@ type QueryResolver interface {
 	Me(ctx context.Context) (*model.Me, error)
 	SignUpAllowed(ctx context.Context) (bool, error)
 	MySessions(ctx context.Context) ([]*ent.Session, error)
+	Limits(ctx context.Context) (*model.Limits, error)
 	MyWorkspaces(ctx context.Context) ([]*model.MyWorkspace, error)
 	Agents(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentOrder) (*ent.AgentConnection, error)
 	Agent(ctx context.Context, id uuid.UUID) (*ent.Agent, error)
@@ -2451,6 +2501,7 @@ type QueryResolver interface {
 	ChatModels(ctx context.Context) ([]*model.ChatModel, error)
 	Collections(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder, matching *string) (*ent.CollectionConnection, error)
 	Collection(ctx context.Context, id uuid.UUID) (*ent.Collection, error)
+	EmbeddingModels(ctx context.Context) ([]*collection.EmbeddingModel, error)
 	Connectors(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID, status []connector.Status, typeArg *string, matching *string) (*ent.ConnectorConnection, error)
 	Connector(ctx context.Context, id uuid.UUID) (*ent.Connector, error)
 	ConnectorKinds(ctx context.Context) ([]*model.ConnectorKind, error)
@@ -2480,6 +2531,7 @@ type QueryResolver interface {
 	SourceGroups(ctx context.Context, connectorID uuid.UUID, matching *string, after *entgql.Cursor[uuid.UUID], first *int) (*model.SourceGroupConnection, error)
 	SourceGroup(ctx context.Context, connectorID uuid.UUID, groupID string) (*principal.SourceGroupDetail, error)
 	SearchQuality(ctx context.Context, collection uuid.UUID, first *int) ([]*model.SearchQualityRun, error)
+	SearchQualityDocuments(ctx context.Context, collection uuid.UUID, query string, days *int) ([]*model.SearchQualityDocument, error)
 	DocumentReaders(ctx context.Context, documentID uuid.UUID, first *int) (*model.DocumentReaders, error)
 	DocumentRestrictions(ctx context.Context, connectorID *uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int) (*model.DocumentRestrictionConnection, error)
 	Runs(ctx context.Context, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentRunOrder) (*ent.AgentRunConnection, error)
@@ -2528,6 +2580,7 @@ type SyncProgressEventResolver interface {
 type ToolIntegrationResolver interface {
 	Status(ctx context.Context, obj *ent.ToolIntegration) (model.ToolIntegrationStatus, error)
 	ChangedTools(ctx context.Context, obj *ent.ToolIntegration) (int, error)
+	StoredCredentials(ctx context.Context, obj *ent.ToolIntegration) ([]string, error)
 }
 type UserResolver interface {
 	Preferences(ctx context.Context, obj *ent.User) (*model.Preferences, error)
@@ -2956,6 +3009,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentError.Message(childComplexity), true
+	case "AgentError.requestId":
+		if e.ComplexityRoot.AgentError.RequestID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentError.RequestID(childComplexity), true
 	case "AgentError.seq":
 		if e.ComplexityRoot.AgentError.Seq == nil {
 			break
@@ -4572,6 +4631,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Collection.ID(childComplexity), true
+	case "Collection.modelChange":
+		if e.ComplexityRoot.Collection.ModelChange == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Collection.ModelChange(childComplexity), true
 	case "Collection.name":
 		if e.ComplexityRoot.Collection.Name == nil {
 			break
@@ -4874,6 +4939,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Connector.Status(childComplexity), true
+	case "Connector.storedCredentials":
+		if e.ComplexityRoot.Connector.StoredCredentials == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Connector.StoredCredentials(childComplexity), true
 	case "Connector.syncStrategy":
 		if e.ComplexityRoot.Connector.SyncStrategy == nil {
 			break
@@ -6235,6 +6306,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DocumentVisibility.Visible(childComplexity), true
 
+	case "EmbeddingModel.dimensions":
+		if e.ComplexityRoot.EmbeddingModel.Dimensions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EmbeddingModel.Dimensions(childComplexity), true
+	case "EmbeddingModel.isDefault":
+		if e.ComplexityRoot.EmbeddingModel.IsDefault == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EmbeddingModel.IsDefault(childComplexity), true
+	case "EmbeddingModel.name":
+		if e.ComplexityRoot.EmbeddingModel.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EmbeddingModel.Name(childComplexity), true
+
 	case "ExplainedContribution.contribution":
 		if e.ComplexityRoot.ExplainedContribution.Contribution == nil {
 			break
@@ -7198,6 +7288,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.InvitationOffer.Workspace(childComplexity), true
 
+	case "Limits.uploadFileBytes":
+		if e.ComplexityRoot.Limits.UploadFileBytes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Limits.UploadFileBytes(childComplexity), true
+	case "Limits.uploadFiles":
+		if e.ComplexityRoot.Limits.UploadFiles == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Limits.UploadFiles(childComplexity), true
+	case "Limits.uploadRequestBytes":
+		if e.ComplexityRoot.Limits.UploadRequestBytes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Limits.UploadRequestBytes(childComplexity), true
+
 	case "Me.hasPassword":
 		if e.ComplexityRoot.Me.HasPassword == nil {
 			break
@@ -7433,6 +7542,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MessageFeedback.UpdatedAt(childComplexity), true
+
+	case "ModelChange.embedded":
+		if e.ComplexityRoot.ModelChange.Embedded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ModelChange.Embedded(childComplexity), true
+	case "ModelChange.failedAt":
+		if e.ComplexityRoot.ModelChange.FailedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ModelChange.FailedAt(childComplexity), true
+	case "ModelChange.model":
+		if e.ComplexityRoot.ModelChange.Model == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ModelChange.Model(childComplexity), true
+	case "ModelChange.passages":
+		if e.ComplexityRoot.ModelChange.Passages == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ModelChange.Passages(childComplexity), true
+	case "ModelChange.reason":
+		if e.ComplexityRoot.ModelChange.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ModelChange.Reason(childComplexity), true
+	case "ModelChange.state":
+		if e.ComplexityRoot.ModelChange.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ModelChange.State(childComplexity), true
 
 	case "Mutation.acceptInvitation":
 		if e.ComplexityRoot.Mutation.AcceptInvitation == nil {
@@ -8343,6 +8489,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.StartSync(childComplexity, args["connectorId"].(uuid.UUID), args["input"].(*model.StartSyncInput)), true
+	case "Mutation.stopChat":
+		if e.ComplexityRoot.Mutation.StopChat == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_stopChat_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.StopChat(childComplexity, args["answerId"].(uuid.UUID)), true
 	case "Mutation.switchWorkspace":
 		if e.ComplexityRoot.Mutation.SwitchWorkspace == nil {
 			break
@@ -9474,6 +9631,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Documents(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.DocumentOrder), args["collectionId"].(*uuid.UUID), args["connectorId"].(*uuid.UUID), args["status"].([]document.Status), args["matching"].(*string), args["restricted"].(*bool)), true
+	case "Query.embeddingModels":
+		if e.ComplexityRoot.Query.EmbeddingModels == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.EmbeddingModels(childComplexity), true
 	case "Query.exportConversation":
 		if e.ComplexityRoot.Query.ExportConversation == nil {
 			break
@@ -9558,6 +9721,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Invitations(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.InvitationOrder), args["status"].(*model.InvitationStatus)), true
+	case "Query.limits":
+		if e.ComplexityRoot.Query.Limits == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.Limits(childComplexity), true
 	case "Query.me":
 		if e.ComplexityRoot.Query.Me == nil {
 			break
@@ -9747,6 +9916,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.SearchQuality(childComplexity, args["collection"].(uuid.UUID), args["first"].(*int)), true
+	case "Query.searchQualityDocuments":
+		if e.ComplexityRoot.Query.SearchQualityDocuments == nil {
+			break
+		}
+
+		args, err := ec.field_Query_searchQualityDocuments_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.SearchQualityDocuments(childComplexity, args["collection"].(uuid.UUID), args["query"].(string), args["days"].(*int)), true
 	case "Query.searchSuggestions":
 		if e.ComplexityRoot.Query.SearchSuggestions == nil {
 			break
@@ -10321,6 +10501,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SearchFacetValue.Value(childComplexity), true
+
+	case "SearchQualityDocument.clicks":
+		if e.ComplexityRoot.SearchQualityDocument.Clicks == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityDocument.Clicks(childComplexity), true
+	case "SearchQualityDocument.documentId":
+		if e.ComplexityRoot.SearchQualityDocument.DocumentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityDocument.DocumentID(childComplexity), true
+	case "SearchQualityDocument.grade":
+		if e.ComplexityRoot.SearchQualityDocument.Grade == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityDocument.Grade(childComplexity), true
+	case "SearchQualityDocument.rank":
+		if e.ComplexityRoot.SearchQualityDocument.Rank == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityDocument.Rank(childComplexity), true
+	case "SearchQualityDocument.title":
+		if e.ComplexityRoot.SearchQualityDocument.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityDocument.Title(childComplexity), true
 
 	case "SearchQualityQuestion.asked":
 		if e.ComplexityRoot.SearchQualityQuestion.Asked == nil {
@@ -11034,6 +11245,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.StreamError.Message(childComplexity), true
+	case "StreamError.requestId":
+		if e.ComplexityRoot.StreamError.RequestID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StreamError.RequestID(childComplexity), true
 
 	case "Subscription.agentRun":
 		if e.ComplexityRoot.Subscription.AgentRun == nil {
@@ -11772,6 +11989,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.System.Queues(childComplexity), true
+	case "System.restricted":
+		if e.ComplexityRoot.System.Restricted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.System.Restricted(childComplexity), true
 	case "System.schemaVersion":
 		if e.ComplexityRoot.System.SchemaVersion == nil {
 			break
@@ -11852,12 +12075,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SystemModel.Kind(childComplexity), true
+	case "SystemModel.lastFailure":
+		if e.ComplexityRoot.SystemModel.LastFailure == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemModel.LastFailure(childComplexity), true
 	case "SystemModel.name":
 		if e.ComplexityRoot.SystemModel.Name == nil {
 			break
 		}
 
 		return e.ComplexityRoot.SystemModel.Name(childComplexity), true
+
+	case "SystemModelFailure.at":
+		if e.ComplexityRoot.SystemModelFailure.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemModelFailure.At(childComplexity), true
+	case "SystemModelFailure.reason":
+		if e.ComplexityRoot.SystemModelFailure.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemModelFailure.Reason(childComplexity), true
 
 	case "SystemQueue.active":
 		if e.ComplexityRoot.SystemQueue.Active == nil {
@@ -12321,6 +12563,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ToolIntegration.Status(childComplexity), true
+	case "ToolIntegration.storedCredentials":
+		if e.ComplexityRoot.ToolIntegration.StoredCredentials == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ToolIntegration.StoredCredentials(childComplexity), true
 	case "ToolIntegration.tools":
 		if e.ComplexityRoot.ToolIntegration.Tools == nil {
 			break
@@ -12814,6 +13062,8 @@ scalar Any
 type StreamError {
   code: String!
   message: String!
+  "The request in the server's log; null if it is not known."
+  requestId: String
 }
 
 type Mutation
@@ -12826,6 +13076,8 @@ type Subscription
   signUpAllowed: Boolean! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
   "The caller's own sessions that have not ended, in all workspaces, the last used first: at most 100."
   mySessions: [Session!]! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
+  "Limits of the installation, for forms."
+  limits: Limits! @surface(on: [DASHBOARD, INTERNAL])
   "The workspaces that the caller is a member of, by name."
   myWorkspaces: [MyWorkspace!]! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
 }
@@ -12937,6 +13189,16 @@ type Me {
   "False for a person who signs in through a provider."
   hasPassword: Boolean!
   preferences: Preferences!
+}
+
+"Limits of an installation."
+type Limits {
+  "Bytes of one uploaded file."
+  uploadFileBytes: Int64!
+  "Bytes of one request with files."
+  uploadRequestBytes: Int64!
+  "Files of one request."
+  uploadFiles: Int!
 }
 
 "A sign-in of a person on one device, or an application that the person has connected."
@@ -13831,6 +14093,8 @@ type ChatUsage {
   ): CollectionConnection! @surface(on: [DASHBOARD, INTERNAL, MCP])
   "One collection."
   collection(id: ID!): Collection! @surface(on: [DASHBOARD, INTERNAL, MCP])
+  "The configured embedding models, the default first."
+  embeddingModels: [EmbeddingModel!]! @surface(on: [DASHBOARD, INTERNAL])
 }
 
 extend type Mutation {
@@ -13866,6 +14130,40 @@ extend type Collection {
   stats: CollectionStats!
   "Ids of the connectors that fill this collection."
   connectorIds: [ID!]!
+  "The change to nextEmbeddingModel; null for none."
+  modelChange: ModelChange
+}
+
+"An embedding model that a collection may have."
+type EmbeddingModel {
+  name: String!
+  "The length of its vectors."
+  dimensions: Int!
+  "Whether collections without a choice get it."
+  isDefault: Boolean!
+}
+
+"A change of a collection's embedding model that has not ended."
+type ModelChange {
+  "The new model."
+  model: String!
+  state: ModelChangeState!
+  "Passages of the collection, those of deleted documents that are still stored included; null if counting takes too long."
+  passages: Int
+  "Those that have a vector of the new model."
+  embedded: Int
+  "Why the last try failed; null for no failure."
+  reason: String
+  failedAt: Time
+}
+
+enum ModelChangeState {
+  "A worker embeds passages."
+  RUNNING
+  "It waits for a worker."
+  WAITING
+  "The last try failed. There will be another."
+  FAILING
 }
 
 type CollectionStats {
@@ -13984,6 +14282,8 @@ extend type Connector {
   "The newest sync or refresh of permissions, whatever its state; null before the first."
   lastJob: SyncJob
   documentCounts: DocumentCounts!
+  "The names of the credentials that are stored. No value of them is ever shown."
+  storedCredentials: [String!]!
   "How the platform notifies of changes; null for a kind without webhooks."
   webhook: ConnectorWebhook
 }
@@ -14780,6 +15080,14 @@ type InboundProvider {
   ): ChatEvent! @surface(on: [DASHBOARD, INTERNAL])
 }
 
+extend type Mutation {
+  """
+  Stops one of the caller's answers of chat at once. What was written of it stays in the conversation. False for one that
+  has ended.
+  """
+  stopChat(answerId: ID!): Boolean! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
+}
+
 extend type SyncProgressEvent {
   connectorId: ID!
   "When it was queued."
@@ -15153,6 +15461,14 @@ enum VisibilityRule {
     "1 to 100."
     first: Int = 10
   ): [SearchQualityRun!]! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "The documents that people chose for a question of a measurement, the best first, with their places in today's ranking."
+  searchQualityDocuments(
+    collection: ID!
+    "As in the measurement."
+    query: String!
+    "Days of traffic up to now, 1 to 366."
+    days: Int = 30
+  ): [SearchQualityDocument!]! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
 }
 
 extend type Mutation {
@@ -15218,6 +15534,18 @@ type SearchQualityQuestion {
   previousNdcg10: Float
   "In the run before."
   previousTopScore: Float
+}
+
+"A document that people chose for a question."
+type SearchQualityDocument {
+  "Null, like the title, for a document that is gone or that the caller may not read."
+  documentId: ID
+  title: String
+  "How good it is for the question by clicks and ratings, 1 to 3."
+  grade: Int!
+  clicks: Int!
+  "Its place in the results, from 1; null if it is not among the first 100."
+  rank: Int
 }
 
 "A question compared with the run before: by its nDCG, or without one by whether it has results."
@@ -15468,6 +15796,8 @@ type AgentError {
   seq: Int!
   code: String!
   message: String!
+  "The request in the server's log; null for a run that no request began, or that went on elsewhere."
+  requestId: String
 }
 
 extend type AgentRun {
@@ -15849,7 +16179,8 @@ type SyncProgressEvent {
 	{Name: "../schema/system.graphql", Input: `extend type Query {
   """
   The state of the installation as one process sees it, and what needs attention. Collections and warnings about
-  connectors are those of the workspace; everything else is the same for all workspaces and names none.
+  connectors are those of the workspace; everything else is the same for all workspaces and names none. Where anybody may
+  create a workspace, workers, queues and failures of models are left out.
   """
   system: System! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
 }
@@ -15861,6 +16192,8 @@ type System {
   "The newest step of the database's schema."
   schemaVersion: Int64!
   services: [SystemService!]!
+  "Whether workers, queues and failures of models are left out, because anybody may create a workspace here."
+  restricted: Boolean!
   "The workers that are alive, the oldest first; none while Redis cannot be reached."
   workers: [SystemWorker!]!
   "The numbers of tasks of all workspaces; none while Redis cannot be reached."
@@ -15916,6 +16249,14 @@ type SystemModel {
   name: String!
   "Whether this process leaves it out at the moment, because it has failed several times."
   failing: Boolean!
+  "The last failure that this process has seen; null for none."
+  lastFailure: SystemModelFailure
+}
+
+type SystemModelFailure {
+  at: Time!
+  "A sentence without anything of the request or of the service's answer."
+  reason: String!
 }
 
 type SystemCollection {
@@ -15994,6 +16335,8 @@ extend type ToolIntegration {
   status: ToolIntegrationStatus! @goField(forceResolver: true)
   "How many of its tools changed at their source, or are gone. They are not called until acceptTool."
   changedTools: Int! @goField(forceResolver: true)
+  "The names of the credentials that are stored for the caller's runs. No value of them is ever shown."
+  storedCredentials: [String!]! @goField(forceResolver: true)
 }
 
 enum ToolIntegrationStatus {
@@ -19805,6 +20148,8 @@ func (ec *executionContext) childFields_Collection(ctx context.Context, field gr
 		return ec.fieldContext_Collection_stats(ctx, field)
 	case "connectorIds":
 		return ec.fieldContext_Collection_connectorIds(ctx, field)
+	case "modelChange":
+		return ec.fieldContext_Collection_modelChange(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Collection", field.Name)
 }
@@ -19921,6 +20266,8 @@ func (ec *executionContext) childFields_Connector(ctx context.Context, field gra
 		return ec.fieldContext_Connector_lastJob(ctx, field)
 	case "documentCounts":
 		return ec.fieldContext_Connector_documentCounts(ctx, field)
+	case "storedCredentials":
+		return ec.fieldContext_Connector_storedCredentials(ctx, field)
 	case "webhook":
 		return ec.fieldContext_Connector_webhook(ctx, field)
 	case "pendingDeletion":
@@ -20587,6 +20934,18 @@ func (ec *executionContext) childFields_DocumentVisibility(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type DocumentVisibility", field.Name)
 }
 
+func (ec *executionContext) childFields_EmbeddingModel(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_EmbeddingModel_name(ctx, field)
+	case "dimensions":
+		return ec.fieldContext_EmbeddingModel_dimensions(ctx, field)
+	case "isDefault":
+		return ec.fieldContext_EmbeddingModel_isDefault(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EmbeddingModel", field.Name)
+}
+
 func (ec *executionContext) childFields_ExplainedContribution(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "name":
@@ -21061,6 +21420,18 @@ func (ec *executionContext) childFields_InvitationOffer(ctx context.Context, fie
 	return nil, fmt.Errorf("no field named %q was found under type InvitationOffer", field.Name)
 }
 
+func (ec *executionContext) childFields_Limits(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "uploadFileBytes":
+		return ec.fieldContext_Limits_uploadFileBytes(ctx, field)
+	case "uploadRequestBytes":
+		return ec.fieldContext_Limits_uploadRequestBytes(ctx, field)
+	case "uploadFiles":
+		return ec.fieldContext_Limits_uploadFiles(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Limits", field.Name)
+}
+
 func (ec *executionContext) childFields_Me(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "user":
@@ -21183,6 +21554,24 @@ func (ec *executionContext) childFields_MessageFeedback(ctx context.Context, fie
 		return ec.fieldContext_MessageFeedback_updatedAt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type MessageFeedback", field.Name)
+}
+
+func (ec *executionContext) childFields_ModelChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "model":
+		return ec.fieldContext_ModelChange_model(ctx, field)
+	case "state":
+		return ec.fieldContext_ModelChange_state(ctx, field)
+	case "passages":
+		return ec.fieldContext_ModelChange_passages(ctx, field)
+	case "embedded":
+		return ec.fieldContext_ModelChange_embedded(ctx, field)
+	case "reason":
+		return ec.fieldContext_ModelChange_reason(ctx, field)
+	case "failedAt":
+		return ec.fieldContext_ModelChange_failedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ModelChange", field.Name)
 }
 
 func (ec *executionContext) childFields_MyWorkspace(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -21667,6 +22056,22 @@ func (ec *executionContext) childFields_SearchFacetValue(ctx context.Context, fi
 		return ec.fieldContext_SearchFacetValue_until(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SearchFacetValue", field.Name)
+}
+
+func (ec *executionContext) childFields_SearchQualityDocument(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "documentId":
+		return ec.fieldContext_SearchQualityDocument_documentId(ctx, field)
+	case "title":
+		return ec.fieldContext_SearchQualityDocument_title(ctx, field)
+	case "grade":
+		return ec.fieldContext_SearchQualityDocument_grade(ctx, field)
+	case "clicks":
+		return ec.fieldContext_SearchQualityDocument_clicks(ctx, field)
+	case "rank":
+		return ec.fieldContext_SearchQualityDocument_rank(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SearchQualityDocument", field.Name)
 }
 
 func (ec *executionContext) childFields_SearchQualityQuestion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -22285,6 +22690,8 @@ func (ec *executionContext) childFields_System(ctx context.Context, field graphq
 		return ec.fieldContext_System_schemaVersion(ctx, field)
 	case "services":
 		return ec.fieldContext_System_services(ctx, field)
+	case "restricted":
+		return ec.fieldContext_System_restricted(ctx, field)
 	case "workers":
 		return ec.fieldContext_System_workers(ctx, field)
 	case "queues":
@@ -22323,8 +22730,20 @@ func (ec *executionContext) childFields_SystemModel(ctx context.Context, field g
 		return ec.fieldContext_SystemModel_name(ctx, field)
 	case "failing":
 		return ec.fieldContext_SystemModel_failing(ctx, field)
+	case "lastFailure":
+		return ec.fieldContext_SystemModel_lastFailure(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SystemModel", field.Name)
+}
+
+func (ec *executionContext) childFields_SystemModelFailure(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "at":
+		return ec.fieldContext_SystemModelFailure_at(ctx, field)
+	case "reason":
+		return ec.fieldContext_SystemModelFailure_reason(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SystemModelFailure", field.Name)
 }
 
 func (ec *executionContext) childFields_SystemQueue(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -22555,6 +22974,8 @@ func (ec *executionContext) childFields_ToolIntegration(ctx context.Context, fie
 		return ec.fieldContext_ToolIntegration_status(ctx, field)
 	case "changedTools":
 		return ec.fieldContext_ToolIntegration_changedTools(ctx, field)
+	case "storedCredentials":
+		return ec.fieldContext_ToolIntegration_storedCredentials(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ToolIntegration", field.Name)
 }
@@ -24604,6 +25025,20 @@ func (ec *executionContext) field_Mutation_startSync_args(ctx context.Context, r
 		return nil, err
 	}
 	args["input"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_stopChat_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "answerId",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["answerId"] = arg0
 	return args, nil
 }
 
@@ -26824,6 +27259,36 @@ func (ec *executionContext) field_Query_searchFacets_args(ctx context.Context, r
 		return nil, err
 	}
 	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_searchQualityDocuments_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "collection",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["collection"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "query",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["query"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "days",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["days"] = arg2
 	return args, nil
 }
 
@@ -29272,6 +29737,29 @@ func (ec *executionContext) _AgentError_message(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_AgentError_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentError", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _AgentError_requestId(ctx context.Context, field graphql.CollectedField, obj *model.AgentError) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentError_requestId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RequestID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentError_requestId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentError", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
@@ -35652,6 +36140,38 @@ func (ec *executionContext) fieldContext_Collection_connectorIds(_ context.Conte
 	return graphql.NewScalarFieldContext("Collection", field, true, true, errors.New("field of type ID does not have child fields"))
 }
 
+func (ec *executionContext) _Collection_modelChange(ctx context.Context, field graphql.CollectedField, obj *ent.Collection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Collection_modelChange(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Collection().ModelChange(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ModelChange) graphql.Marshaler {
+			return ec.marshalOModelChange2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐModelChange(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Collection_modelChange(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Collection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ModelChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _CollectionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.CollectionConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -36735,6 +37255,29 @@ func (ec *executionContext) fieldContext_Connector_documentCounts(_ context.Cont
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _Connector_storedCredentials(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Connector_storedCredentials(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Connector().StoredCredentials(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Connector_storedCredentials(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Connector", field, true, true, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _Connector_webhook(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
@@ -42202,6 +42745,75 @@ func (ec *executionContext) fieldContext_DocumentVisibility_groupsReadAt(_ conte
 	return graphql.NewScalarFieldContext("DocumentVisibility", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
+func (ec *executionContext) _EmbeddingModel_name(ctx context.Context, field graphql.CollectedField, obj *collection.EmbeddingModel) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EmbeddingModel_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EmbeddingModel_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EmbeddingModel", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _EmbeddingModel_dimensions(ctx context.Context, field graphql.CollectedField, obj *collection.EmbeddingModel) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EmbeddingModel_dimensions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Dimensions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EmbeddingModel_dimensions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EmbeddingModel", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _EmbeddingModel_isDefault(ctx context.Context, field graphql.CollectedField, obj *collection.EmbeddingModel) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EmbeddingModel_isDefault(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsDefault, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EmbeddingModel_isDefault(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EmbeddingModel", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _ExplainedContribution_name(ctx context.Context, field graphql.CollectedField, obj *model.ExplainedContribution) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -45970,6 +46582,75 @@ func (ec *executionContext) fieldContext_InvitationOffer_hasAccount(_ context.Co
 	return graphql.NewScalarFieldContext("InvitationOffer", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
+func (ec *executionContext) _Limits_uploadFileBytes(ctx context.Context, field graphql.CollectedField, obj *model.Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_uploadFileBytes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UploadFileBytes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_uploadFileBytes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_uploadRequestBytes(ctx context.Context, field graphql.CollectedField, obj *model.Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_uploadRequestBytes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UploadRequestBytes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_uploadRequestBytes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_uploadFiles(ctx context.Context, field graphql.CollectedField, obj *model.Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_uploadFiles(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UploadFiles, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_uploadFiles(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _Me_user(ctx context.Context, field graphql.CollectedField, obj *model.Me) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -46950,6 +47631,144 @@ func (ec *executionContext) _MessageFeedback_updatedAt(ctx context.Context, fiel
 }
 func (ec *executionContext) fieldContext_MessageFeedback_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("MessageFeedback", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _ModelChange_model(ctx context.Context, field graphql.CollectedField, obj *model.ModelChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ModelChange_model(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Model, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ModelChange_model(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ModelChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ModelChange_state(ctx context.Context, field graphql.CollectedField, obj *model.ModelChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ModelChange_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.ModelChangeState) graphql.Marshaler {
+			return ec.marshalNModelChangeState2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐModelChangeState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ModelChange_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ModelChange", field, false, false, errors.New("field of type ModelChangeState does not have child fields"))
+}
+
+func (ec *executionContext) _ModelChange_passages(ctx context.Context, field graphql.CollectedField, obj *model.ModelChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ModelChange_passages(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Passages, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ModelChange_passages(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ModelChange", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ModelChange_embedded(ctx context.Context, field graphql.CollectedField, obj *model.ModelChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ModelChange_embedded(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Embedded, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ModelChange_embedded(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ModelChange", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ModelChange_reason(ctx context.Context, field graphql.CollectedField, obj *model.ModelChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ModelChange_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ModelChange_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ModelChange", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ModelChange_failedAt(ctx context.Context, field graphql.CollectedField, obj *model.ModelChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ModelChange_failedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FailedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ModelChange_failedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ModelChange", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
 func (ec *executionContext) _Mutation_signUp(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
@@ -52222,6 +53041,85 @@ func (ec *executionContext) fieldContext_Mutation_refreshPermissions(ctx context
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_stopChat(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_stopChat(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().StopChat(ctx, fc.Args["answerId"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
+				if err != nil {
+					var zeroVal bool
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal bool
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal bool
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal bool
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal bool
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_stopChat(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type Boolean does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_stopChat_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_inviteMember(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -57483,6 +58381,61 @@ func (ec *executionContext) fieldContext_Query_mySessions(_ context.Context, fie
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_limits(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_limits(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().Limits(ctx)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.Limits
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.Limits
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.Limits
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Limits) graphql.Marshaler {
+			return ec.marshalNLimits2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐLimits(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_limits(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Limits(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_myWorkspaces(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -59427,6 +60380,61 @@ func (ec *executionContext) fieldContext_Query_collection(ctx context.Context, f
 	if fc.Args, err = ec.field_Query_collection_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_embeddingModels(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_embeddingModels(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().EmbeddingModels(ctx)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal []*collection.EmbeddingModel
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*collection.EmbeddingModel
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal []*collection.EmbeddingModel
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*collection.EmbeddingModel) graphql.Marshaler {
+			return ec.marshalNEmbeddingModel2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋcollectionᚐEmbeddingModelᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_embeddingModels(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EmbeddingModel(ctx, field)
+		},
 	}
 	return fc, nil
 }
@@ -61512,6 +62520,85 @@ func (ec *executionContext) fieldContext_Query_searchQuality(ctx context.Context
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_searchQuality_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_searchQualityDocuments(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_searchQualityDocuments(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SearchQualityDocuments(ctx, fc.Args["collection"].(uuid.UUID), fc.Args["query"].(string), fc.Args["days"].(*int))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal []*model.SearchQualityDocument
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*model.SearchQualityDocument
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal []*model.SearchQualityDocument
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal []*model.SearchQualityDocument
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal []*model.SearchQualityDocument
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.SearchQualityDocument) graphql.Marshaler {
+			return ec.marshalNSearchQualityDocument2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchQualityDocumentᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_searchQualityDocuments(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SearchQualityDocument(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_searchQualityDocuments_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -64324,6 +65411,121 @@ func (ec *executionContext) fieldContext_SearchFacetValue_until(_ context.Contex
 	return graphql.NewScalarFieldContext("SearchFacetValue", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
+func (ec *executionContext) _SearchQualityDocument_documentId(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityDocument) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityDocument_documentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DocumentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityDocument_documentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityDocument", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityDocument_title(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityDocument) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityDocument_title(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Title, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityDocument_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityDocument", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityDocument_grade(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityDocument) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityDocument_grade(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Grade, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityDocument_grade(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityDocument", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityDocument_clicks(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityDocument) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityDocument_clicks(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Clicks, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityDocument_clicks(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityDocument", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityDocument_rank(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityDocument) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityDocument_rank(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rank, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityDocument_rank(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityDocument", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _SearchQualityQuestion_query(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityQuestion) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -67124,6 +68326,29 @@ func (ec *executionContext) _StreamError_message(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_StreamError_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StreamError", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _StreamError_requestId(ctx context.Context, field graphql.CollectedField, obj *model.StreamError) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StreamError_requestId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RequestID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_StreamError_requestId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("StreamError", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
@@ -70284,6 +71509,29 @@ func (ec *executionContext) fieldContext_System_services(_ context.Context, fiel
 	return fc, nil
 }
 
+func (ec *executionContext) _System_restricted(ctx context.Context, field graphql.CollectedField, obj *system.Report) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_System_restricted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Restricted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_System_restricted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("System", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _System_workers(ctx context.Context, field graphql.CollectedField, obj *system.Report) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -70626,6 +71874,84 @@ func (ec *executionContext) _SystemModel_failing(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_SystemModel_failing(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SystemModel", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _SystemModel_lastFailure(ctx context.Context, field graphql.CollectedField, obj *system.Model) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemModel_lastFailure(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastFailure, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *system.Failure) graphql.Marshaler {
+			return ec.marshalOSystemModelFailure2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐFailure(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SystemModel_lastFailure(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SystemModel",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SystemModelFailure(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SystemModelFailure_at(ctx context.Context, field graphql.CollectedField, obj *system.Failure) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemModelFailure_at(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.At, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemModelFailure_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemModelFailure", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _SystemModelFailure_reason(ctx context.Context, field graphql.CollectedField, obj *system.Failure) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemModelFailure_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemModelFailure_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemModelFailure", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _SystemQueue_name(ctx context.Context, field graphql.CollectedField, obj *queue.State) (ret graphql.Marshaler) {
@@ -72460,6 +73786,29 @@ func (ec *executionContext) _ToolIntegration_changedTools(ctx context.Context, f
 }
 func (ec *executionContext) fieldContext_ToolIntegration_changedTools(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ToolIntegration", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ToolIntegration_storedCredentials(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolIntegration_storedCredentials(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ToolIntegration().StoredCredentials(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolIntegration_storedCredentials(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolIntegration", field, true, true, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _ToolIntegrationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegrationConnection) (ret graphql.Marshaler) {
@@ -80057,6 +81406,11 @@ func (ec *executionContext) _AgentError(ctx context.Context, sel ast.SelectionSe
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "requestId":
+			out.Values[i] = ec._AgentError_requestId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -83314,6 +84668,44 @@ func (ec *executionContext) _Collection(ctx context.Context, sel ast.SelectionSe
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "modelChange":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Collection_modelChange(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -83981,6 +85373,44 @@ func (ec *executionContext) _Connector(ctx context.Context, sel ast.SelectionSet
 					}
 				}()
 				res = ec._Connector_documentCounts(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "storedCredentials":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Connector_storedCredentials(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -86945,6 +88375,54 @@ func (ec *executionContext) _DocumentVisibility(ctx context.Context, sel ast.Sel
 	return out
 }
 
+var embeddingModelImplementors = []string{"EmbeddingModel"}
+
+func (ec *executionContext) _EmbeddingModel(ctx context.Context, sel ast.SelectionSet, obj *collection.EmbeddingModel) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, embeddingModelImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EmbeddingModel")
+		case "name":
+			out.Values[i] = ec._EmbeddingModel_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "dimensions":
+			out.Values[i] = ec._EmbeddingModel_dimensions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "isDefault":
+			out.Values[i] = ec._EmbeddingModel_isDefault(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var explainedContributionImplementors = []string{"ExplainedContribution"}
 
 func (ec *executionContext) _ExplainedContribution(ctx context.Context, sel ast.SelectionSet, obj *model.ExplainedContribution) graphql.Marshaler {
@@ -88748,6 +90226,54 @@ func (ec *executionContext) _InvitationOffer(ctx context.Context, sel ast.Select
 	return out
 }
 
+var limitsImplementors = []string{"Limits"}
+
+func (ec *executionContext) _Limits(ctx context.Context, sel ast.SelectionSet, obj *model.Limits) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, limitsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Limits")
+		case "uploadFileBytes":
+			out.Values[i] = ec._Limits_uploadFileBytes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "uploadRequestBytes":
+			out.Values[i] = ec._Limits_uploadRequestBytes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "uploadFiles":
+			out.Values[i] = ec._Limits_uploadFiles(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var meImplementors = []string{"Me"}
 
 func (ec *executionContext) _Me(ctx context.Context, sel ast.SelectionSet, obj *model.Me) graphql.Marshaler {
@@ -89301,6 +90827,69 @@ func (ec *executionContext) _MessageFeedback(ctx context.Context, sel ast.Select
 	return out
 }
 
+var modelChangeImplementors = []string{"ModelChange"}
+
+func (ec *executionContext) _ModelChange(ctx context.Context, sel ast.SelectionSet, obj *model.ModelChange) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, modelChangeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ModelChange")
+		case "model":
+			out.Values[i] = ec._ModelChange_model(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "state":
+			out.Values[i] = ec._ModelChange_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "passages":
+			out.Values[i] = ec._ModelChange_passages(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "embedded":
+			out.Values[i] = ec._ModelChange_embedded(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._ModelChange_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "failedAt":
+			out.Values[i] = ec._ModelChange_failedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var mutationImplementors = []string{"Mutation"}
 
 func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet) graphql.Marshaler {
@@ -89793,6 +91382,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "refreshPermissions":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_refreshPermissions(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "stopChat":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_stopChat(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -91376,6 +92972,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "limits":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_limits(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "myWorkspaces":
 			field := field
 
@@ -91980,6 +93598,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_collection(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "embeddingModels":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_embeddingModels(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -92618,6 +94258,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_searchQuality(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "searchQualityDocuments":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_searchQualityDocuments(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -93754,6 +95416,64 @@ func (ec *executionContext) _SearchFacetValue(ctx context.Context, sel ast.Selec
 			}
 		case "until":
 			out.Values[i] = ec._SearchFacetValue_until(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var searchQualityDocumentImplementors = []string{"SearchQualityDocument"}
+
+func (ec *executionContext) _SearchQualityDocument(ctx context.Context, sel ast.SelectionSet, obj *model.SearchQualityDocument) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, searchQualityDocumentImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SearchQualityDocument")
+		case "documentId":
+			out.Values[i] = ec._SearchQualityDocument_documentId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "title":
+			out.Values[i] = ec._SearchQualityDocument_title(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "grade":
+			out.Values[i] = ec._SearchQualityDocument_grade(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "clicks":
+			out.Values[i] = ec._SearchQualityDocument_clicks(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rank":
+			out.Values[i] = ec._SearchQualityDocument_rank(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -94962,6 +96682,11 @@ func (ec *executionContext) _StreamError(ctx context.Context, sel ast.SelectionS
 		case "message":
 			out.Values[i] = ec._StreamError_message(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "requestId":
+			out.Values[i] = ec._StreamError_requestId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -96320,6 +98045,11 @@ func (ec *executionContext) _System(ctx context.Context, sel ast.SelectionSet, o
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "restricted":
+			out.Values[i] = ec._System_restricted(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "workers":
 			out.Values[i] = ec._System_workers(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -96448,6 +98178,54 @@ func (ec *executionContext) _SystemModel(ctx context.Context, sel ast.SelectionS
 			}
 		case "failing":
 			out.Values[i] = ec._SystemModel_failing(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "lastFailure":
+			out.Values[i] = ec._SystemModel_lastFailure(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var systemModelFailureImplementors = []string{"SystemModelFailure"}
+
+func (ec *executionContext) _SystemModelFailure(ctx context.Context, sel ast.SelectionSet, obj *system.Failure) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, systemModelFailureImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SystemModelFailure")
+		case "at":
+			out.Values[i] = ec._SystemModelFailure_at(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._SystemModelFailure_reason(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -97369,6 +99147,44 @@ func (ec *executionContext) _ToolIntegration(ctx context.Context, sel ast.Select
 					}
 				}()
 				res = ec._ToolIntegration_changedTools(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "storedCredentials":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ToolIntegration_storedCredentials(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -99994,6 +101810,32 @@ func (ec *executionContext) marshalNDocumentVisibility2ᚖgithubᚗcomᚋmagpie�
 	return ec._DocumentVisibility(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNEmbeddingModel2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋcollectionᚐEmbeddingModelᚄ(ctx context.Context, sel ast.SelectionSet, v []*collection.EmbeddingModel) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNEmbeddingModel2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋcollectionᚐEmbeddingModel(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNEmbeddingModel2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋcollectionᚐEmbeddingModel(ctx context.Context, sel ast.SelectionSet, v *collection.EmbeddingModel) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._EmbeddingModel(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNEventInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐEventInput(ctx context.Context, v any) (*model.EventInput, error) {
 	res, err := ec.unmarshalInputEventInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
@@ -100603,6 +102445,16 @@ func (ec *executionContext) unmarshalNInviteMemberInput2githubᚗcomᚋmagpieᚑ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalNLimits2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐLimits(ctx context.Context, sel ast.SelectionSet, v *model.Limits) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Limits(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNMap2map(ctx context.Context, v any) (map[string]any, error) {
 	res, err := graphql.UnmarshalMap(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -100758,6 +102610,16 @@ func (ec *executionContext) unmarshalNMessageRole2githubᚗcomᚋmagpieᚑsearch
 }
 
 func (ec *executionContext) marshalNMessageRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋmessageᚐRole(ctx context.Context, sel ast.SelectionSet, v message.Role) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNModelChangeState2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐModelChangeState(ctx context.Context, v any) (model.ModelChangeState, error) {
+	var res model.ModelChangeState
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNModelChangeState2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐModelChangeState(ctx context.Context, sel ast.SelectionSet, v model.ModelChangeState) graphql.Marshaler {
 	return v
 }
 
@@ -101334,6 +103196,32 @@ func (ec *executionContext) unmarshalNSearchQualityChange2githubᚗcomᚋmagpie�
 
 func (ec *executionContext) marshalNSearchQualityChange2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchQualityChange(ctx context.Context, sel ast.SelectionSet, v model.SearchQualityChange) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) marshalNSearchQualityDocument2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchQualityDocumentᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchQualityDocument) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSearchQualityDocument2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchQualityDocument(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSearchQualityDocument2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchQualityDocument(ctx context.Context, sel ast.SelectionSet, v *model.SearchQualityDocument) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SearchQualityDocument(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNSearchQualityQuestion2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchQualityQuestionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchQualityQuestion) graphql.Marshaler {
@@ -104331,6 +106219,13 @@ func (ec *executionContext) unmarshalOMessageOrder2ᚕᚖgithubᚗcomᚋmagpie�
 	return res, nil
 }
 
+func (ec *executionContext) marshalOModelChange2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐModelChange(ctx context.Context, sel ast.SelectionSet, v *model.ModelChange) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ModelChange(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalONode2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐNoder(ctx context.Context, sel ast.SelectionSet, v ent.Noder) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -104950,6 +106845,13 @@ func (ec *executionContext) marshalOSyncWait2ᚖgithubᚗcomᚋmagpieᚑsearch�
 		return graphql.Null
 	}
 	return ec._SyncWait(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOSystemModelFailure2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐFailure(ctx context.Context, sel ast.SelectionSet, v *system.Failure) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SystemModelFailure(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOTheme2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTheme(ctx context.Context, v any) (*model.Theme, error) {

@@ -92,6 +92,8 @@ type AgentError struct {
 	Seq     int    `json:"seq"`
 	Code    string `json:"code"`
 	Message string `json:"message"`
+	// The request in the server's log; null for a run that no request began, or that went on elsewhere.
+	RequestID *string `json:"requestId,omitempty"`
 }
 
 func (AgentError) IsAgentEvent() {}
@@ -1140,6 +1142,16 @@ type InviteMemberInput struct {
 	Role  Role   `json:"role"`
 }
 
+// Limits of an installation.
+type Limits struct {
+	// Bytes of one uploaded file.
+	UploadFileBytes int64 `json:"uploadFileBytes"`
+	// Bytes of one request with files.
+	UploadRequestBytes int64 `json:"uploadRequestBytes"`
+	// Files of one request.
+	UploadFiles int `json:"uploadFiles"`
+}
+
 type Me struct {
 	User      *ent.User      `json:"user"`
 	Workspace *ent.Workspace `json:"workspace"`
@@ -1161,6 +1173,20 @@ type MessageFeedback struct {
 	Comment   *string         `json:"comment,omitempty"`
 	CreatedAt time.Time       `json:"createdAt"`
 	UpdatedAt time.Time       `json:"updatedAt"`
+}
+
+// A change of a collection's embedding model that has not ended.
+type ModelChange struct {
+	// The new model.
+	Model string           `json:"model"`
+	State ModelChangeState `json:"state"`
+	// Passages of the collection, those of deleted documents that are still stored included; null if counting takes too long.
+	Passages *int `json:"passages,omitempty"`
+	// Those that have a vector of the new model.
+	Embedded *int `json:"embedded,omitempty"`
+	// Why the last try failed; null for no failure.
+	Reason   *string    `json:"reason,omitempty"`
+	FailedAt *time.Time `json:"failedAt,omitempty"`
 }
 
 type MyWorkspace struct {
@@ -1470,6 +1496,18 @@ type SearchInput struct {
 	Explain *bool `json:"explain,omitempty"`
 }
 
+// A document that people chose for a question.
+type SearchQualityDocument struct {
+	// Null, like the title, for a document that is gone or that the caller may not read.
+	DocumentID *uuid.UUID `json:"documentId,omitempty"`
+	Title      *string    `json:"title,omitempty"`
+	// How good it is for the question by clicks and ratings, 1 to 3.
+	Grade  int `json:"grade"`
+	Clicks int `json:"clicks"`
+	// Its place in the results, from 1; null if it is not among the first 100.
+	Rank *int `json:"rank,omitempty"`
+}
+
 // The measurement of one question.
 type SearchQualityQuestion struct {
 	// Without personal data.
@@ -1691,6 +1729,8 @@ type StartSyncInput struct {
 type StreamError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
+	// The request in the server's log; null if it is not known.
+	RequestID *string `json:"requestId,omitempty"`
 }
 
 func (StreamError) IsChatEvent() {}
@@ -2648,6 +2688,66 @@ func (e *InvitationStatus) UnmarshalJSON(b []byte) error {
 }
 
 func (e InvitationStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+type ModelChangeState string
+
+const (
+	// A worker embeds passages.
+	ModelChangeStateRunning ModelChangeState = "RUNNING"
+	// It waits for a worker.
+	ModelChangeStateWaiting ModelChangeState = "WAITING"
+	// The last try failed. There will be another.
+	ModelChangeStateFailing ModelChangeState = "FAILING"
+)
+
+var AllModelChangeState = []ModelChangeState{
+	ModelChangeStateRunning,
+	ModelChangeStateWaiting,
+	ModelChangeStateFailing,
+}
+
+func (e ModelChangeState) IsValid() bool {
+	switch e {
+	case ModelChangeStateRunning, ModelChangeStateWaiting, ModelChangeStateFailing:
+		return true
+	}
+	return false
+}
+
+func (e ModelChangeState) String() string {
+	return string(e)
+}
+
+func (e *ModelChangeState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ModelChangeState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ModelChangeState", str)
+	}
+	return nil
+}
+
+func (e ModelChangeState) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ModelChangeState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ModelChangeState) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -93,6 +93,8 @@ func talkIntrusions(ada belongings) map[string]intrusion {
 		"GET /api/v1/search/suggestions": {"/api/v1/search/suggestions?prefix=canary&collection=" + ada.collection, nil, 404},
 		"GET /api/v1/search/why-not":     {"/api/v1/search/why-not?query=" + canary + "&document=" + ada.document + "&collection=" + ada.collection, nil, 200},
 
+		"GET /api/v1/embedding-models":                 {"/api/v1/embedding-models", nil, 200},
+		"GET /api/v1/collections/{id}/model-change":    {"/api/v1/collections/" + ada.collection + "/model-change", nil, 404},
 		"GET /api/v1/collections/{id}/search-quality":  {"/api/v1/collections/" + ada.collection + "/search-quality", nil, 404},
 		"POST /api/v1/collections/{id}/search-quality": {"/api/v1/collections/" + ada.collection + "/search-quality", map[string]any{"days": 30}, 404},
 

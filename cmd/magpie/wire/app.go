@@ -29,6 +29,7 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/all"
 	"github.com/magpie-search/magpie/graph"
+	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/audit"
 	"github.com/magpie-search/magpie/internal/chat"
@@ -247,9 +248,10 @@ func (a *App) open(ctx context.Context) error {
 		Ent: a.DB.Ent, Kinds: a.Kinds, Vault: credential.NewVault(a.Secrets), Grants: a.Grants, Jobs: a.Jobs, Files: a.Files, Inbox: a.Inbox,
 		Limiters: a.Limiters, GroupsMaxAge: a.Principals.MaxAge(), Now: a.now, Log: a.Log,
 	})
+	limits := a.restLimits()
 	a.resolver = &graph.Resolver{
 		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, Keys: a.Keys, SignOn: a.SignOn,
-		Collections: collection.New(collection.Options{Ent: a.DB.Ent, Models: a.Models, Index: a.Index, Connectors: sources, Now: a.now}),
+		Collections: collection.New(collection.Options{Ent: a.DB.Ent, Models: a.Models, Index: a.Index, Connectors: sources, Attempts: a.Queue, Now: a.now}),
 		Documents:   document.New(document.Options{Ent: a.DB.Ent, Index: a.Index, Summaries: summaries, Principals: a.Principals}),
 		WhyNot:      whynot.New(whynot.Options{Ent: a.DB.Ent, Search: a.Search, Principals: a.Principals}),
 		Connectors:  sources, Kinds: a.Kinds, Databases: databases, Grants: a.Grants, Inbox: a.Inbox, Events: a.Events, Automations: a.Automations, Integrations: a.Integrations, Jobs: a.Jobs, Index: a.Index, Search: a.Search,
@@ -259,7 +261,8 @@ func (a *App) open(ctx context.Context) error {
 		Quality: traffic.New(traffic.Options{Pool: a.DB.Pool, Search: a.Search, Analytics: a.analytics, MinScore: a.Config.DefaultMinScore, Now: a.now}),
 		System:  a.system(),
 		News:    news, Principals: a.Principals, Quota: a.Quota, Analytics: a.analytics, Queries: a.Queries,
-		Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: a.now,
+		Limits: model.Limits{UploadFileBytes: limits.File, UploadRequestBytes: limits.Upload, UploadFiles: limits.Files},
+		Log:    a.Log, MinScore: a.Config.DefaultMinScore, Now: a.now,
 	}
 	a.schema = graph.NewSchema(a.resolver)
 	return nil
@@ -382,11 +385,16 @@ func (a *App) REST() rest.Options {
 	return rest.Options{
 		Schema: a.schema.Schema(), Keys: a.Keys, Sessions: a.Accounts,
 		Leaks: a.Keys, Limiter: a.limiter, AllowReplays: !c.RefuseReplays, Now: a.now, Secure: strings.HasPrefix(c.PublicURL(), "https://"), PublicURL: c.PublicURL(),
-		Limits: rest.Limits{
-			File: int64(c.UploadLimit), Publishable: unlimitedWhenZero(c.PublishableRateLimit), Secret: unlimitedWhenZero(c.SecretRateLimit),
-		},
+		Limits:         a.restLimits(),
 		TrustedProxies: c.TrustedProxies, Origins: c.DashboardOrigins, Log: a.Log,
 	}
+}
+
+func (a *App) restLimits() rest.Limits {
+	c := a.Config
+	return rest.Limits{
+		File: int64(c.UploadLimit), Publishable: unlimitedWhenZero(c.PublishableRateLimit), Secret: unlimitedWhenZero(c.SecretRateLimit),
+	}.WithDefaults()
 }
 
 // MCP returns the options of the transport of the Model Context Protocol.

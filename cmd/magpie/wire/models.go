@@ -2,10 +2,12 @@ package wire
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/magpie-search/magpie/internal/config"
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/model/llm/provider"
 	"github.com/magpie-search/magpie/internal/model/rerank"
 	"github.com/magpie-search/magpie/internal/system"
 )
@@ -24,7 +26,7 @@ func Embedders(c *config.Config) (models *embed.Registry, closeAll func(), err e
 			return nil, nil, fmt.Errorf("EMBEDDING_MODEL: %w", err)
 		}
 		closeAll = remote.Close
-		embedders = append(embedders, remote)
+		embedders = append(embedders, embed.Watch(remote, time.Now))
 	}
 	if models, err = embed.NewRegistry(append(embedders, embed.NewBuiltin())...); err != nil {
 		closeAll()
@@ -37,9 +39,27 @@ func Embedders(c *config.Config) (models *embed.Registry, closeAll func(), err e
 func (a *App) system() *system.System {
 	models := a.guarded
 	for _, name := range a.Models.Names() {
-		models = append(models, system.ConfiguredModel{Kind: "embedding", Name: name})
+		configured := system.ConfiguredModel{Kind: "embedding", Name: name}
+		embedder, _ := a.Models.Lookup(name)
+		if watched, ok := embedder.(*embed.Watched); ok { // the built-in model does not fail
+			configured.IsFailing, configured.LastFailure = watched.IsFailing, lastFailure(watched.LastFailure)
+		}
+		models = append(models, configured)
 	}
-	return system.New(system.Options{Pool: a.DB.Pool, Redis: a.Redis, Queue: a.Queue, Loaded: a.Search.Loaded, Models: models, Now: a.now})
+	return system.New(system.Options{
+		Pool: a.DB.Pool, Redis: a.Redis, Queue: a.Queue, Loaded: a.Search.Loaded, Models: models, IsOpen: a.Config.SignUp == "open", Now: a.now,
+	})
+}
+
+// lastFailure converts the last failure of a model for the report.
+func lastFailure(last func() *provider.Failure) func() (system.Failure, bool) {
+	return func() (system.Failure, bool) {
+		failure := last()
+		if failure == nil {
+			return system.Failure{}, false
+		}
+		return system.Failure(*failure), true
+	}
 }
 
 // models sets a.Models to the configured embedding models and returns the chat models.
@@ -65,7 +85,7 @@ func (a *App) chatModels() (*llm.Models, error) {
 		a.closers = append(a.closers, func() error { closeIdle(); return nil })
 		guard := llm.NewGuard(model, llm.GuardOptions{Log: a.Log})
 		guarded[settings.Name] = guard
-		a.guarded = append(a.guarded, system.ConfiguredModel{Kind: "chat", Name: settings.Name, IsFailing: guard.IsOpen})
+		a.guarded = append(a.guarded, system.ConfiguredModel{Kind: "chat", Name: settings.Name, IsFailing: guard.IsOpen, LastFailure: lastFailure(guard.LastFailure)})
 	}
 	chains := []llm.ChatModel{}
 	for _, settings := range a.Config.ChatModels {
@@ -111,6 +131,6 @@ func (a *App) newReranker() (rerank.Reranker, error) {
 	}
 	a.closers = append(a.closers, func() error { client.Close(); return nil })
 	guard := rerank.NewGuard(client, rerank.GuardOptions{Log: a.Log})
-	a.guarded = append(a.guarded, system.ConfiguredModel{Kind: "reranker", Name: c.RerankModel, IsFailing: guard.IsOpen})
+	a.guarded = append(a.guarded, system.ConfiguredModel{Kind: "reranker", Name: c.RerankModel, IsFailing: guard.IsOpen, LastFailure: lastFailure(guard.LastFailure)})
 	return guard, nil
 }
