@@ -60,6 +60,7 @@ const embedded = [
   'Session',
   'AgentTool',
   'SearchQualityRun',
+  'SearchQualityDocument',
 ];
 
 export function createClient(): Client {

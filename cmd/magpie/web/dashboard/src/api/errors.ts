@@ -30,7 +30,7 @@ export function problemOf(error: unknown): Problem {
       code: error[0].extensions?.code ?? 'internal',
       message: error[0].message,
       field: error[0].extensions?.field ?? null,
-      requestId: null,
+      requestId: error[0].extensions?.requestId ?? null,
     };
   }
   if (error instanceof Error) return { code: 'internal', message: error.message, field: null, requestId: null };

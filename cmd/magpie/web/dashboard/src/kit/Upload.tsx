@@ -1,11 +1,12 @@
 import { ActionIcon, Button, Group, Paper, Progress, ScrollArea, Stack, Text, Tooltip } from '@mantine/core';
 import { stringifyDocument } from '@urql/core';
 import { type DragEvent, useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { useQuery } from 'urql';
 import { formatBytes, formatNumber, t } from '../i18n';
 import { accessToken } from '../session/session';
 import { Icon } from './Icon';
-import { UploadFilesDocument } from './upload.gql';
-import { chosen, dropped, type Send, totals, type UploadItem, UploadQueue, uploadLimit, visible } from './uploads';
+import { UploadFilesDocument, UploadLimitsDocument } from './upload.gql';
+import { chosen, dropped, type Send, totals, type UploadItem, UploadQueue, visible } from './uploads';
 
 interface Props {
   // A connector of a kind that accepts files.
@@ -30,6 +31,9 @@ export function Upload({ connectorId, onDone }: Props) {
     });
     return made;
   });
+  const [{ data }] = useQuery({ query: UploadLimitsDocument, requestPolicy: 'cache-first' });
+  const limit = data?.limits.uploadFileBytes ?? null;
+  if (limit !== null) queue.limit = limit;
   const items = useSyncExternalStore(queue.subscribe, queue.current);
   const [over, setOver] = useState(false);
   const [skipped, setSkipped] = useState(0);
@@ -72,7 +76,7 @@ export function Upload({ connectorId, onDone }: Props) {
           <Icon name="upload" size={26} />
           <Text fw={600}>{t('upload.drop')}</Text>
           <Text size="sm" c="dimmed" ta="center">
-            {t('upload.help', { limit: formatBytes(uploadLimit) })}
+            {limit !== null && t('upload.help', { limit: formatBytes(limit) })}
           </Text>
           <Group gap="xs">
             <Button variant="default" leftSection={<Icon name="document" size={16} />} onClick={() => files.current?.click()}>
@@ -176,7 +180,7 @@ function Row({ item, queue }: { item: UploadItem; queue: UploadQueue }) {
   const note =
     state === 'failed'
       ? problem === 'tooLarge'
-        ? t('upload.tooLarge', { size: formatBytes(file.size), limit: formatBytes(uploadLimit) })
+        ? t('upload.tooLarge', { size: formatBytes(file.size), limit: formatBytes(queue.limit) })
         : problem || t('common.offline')
       : state === 'sending' && file.size > 0
         ? `${formatBytes(sent)} / ${formatBytes(file.size)}`

@@ -30,7 +30,6 @@ export interface Sending {
 // Sends one file; onSent gets the bytes that have been sent.
 export type Send = (item: UploadItem, onSent: (bytes: number) => void) => Sending;
 
-export const uploadLimit = 100 * 1024 * 1024; // bytes of a file, the service's default
 const concurrency = 3;
 const pause = 200; // milliseconds between two notices of progress
 
@@ -43,6 +42,9 @@ export class UploadQueue {
   private timer: ReturnType<typeof setTimeout> | null = null;
   private snapshot: readonly UploadItem[] = [];
 
+  // Bytes of a file; until the service has told it, the service alone refuses.
+  limit = Number.POSITIVE_INFINITY;
+
   constructor(
     private readonly send: Send,
     private readonly onIdle: () => void = () => {},
@@ -50,7 +52,7 @@ export class UploadQueue {
 
   add(files: { file: File; path: string }[]) {
     for (const { file, path } of files) {
-      const isTooLarge = file.size > uploadLimit;
+      const isTooLarge = file.size > this.limit;
       this.items.push({
         key: this.next++,
         file,
@@ -74,7 +76,7 @@ export class UploadQueue {
     this.advance();
   }
 
-  // retry sends what failed or was canceled once more, also what is larger than the default limit.
+  // retry sends what failed or was canceled once more, also what is too large, as the limit may have changed.
   retry(key?: number) {
     for (const item of this.items) {
       if (key !== undefined && item.key !== key) continue;

@@ -20,7 +20,7 @@ export function RunView({ live, titleOf }: { live: LiveRun; titleOf: (tool: stri
         <RunPart key={n} part={part} state={state} titleOf={titleOf} />
       ))}
       {connection === 'failed' && problem !== null && <ProblemNotice error={problem} />}
-      {state.error && <RunFailure message={state.error.message} />}
+      {state.error && <RunFailure error={state.error} />}
       <Progress live={live} />
       {state.phase === 'completed' && <Sources state={state} />}
     </Stack>
@@ -164,12 +164,8 @@ function CallState({ call }: { call: CallPart }) {
 }
 
 // RunFailure says in words why a run has ended without a whole answer.
-export function RunFailure({ message }: { message: string }) {
-  return (
-    <Alert color="red" variant="light" icon={<Icon name="warning" />} title={t('agents.run.failed')} role="alert">
-      {message}
-    </Alert>
-  );
+export function RunFailure({ error: { code, message, requestId } }: { error: NonNullable<LiveRun['state']['error']> }) {
+  return <ProblemNotice error={[{ message, extensions: { code, requestId } }]} title={t('agents.run.failed')} />;
 }
 
 function Progress({ live: { state, connection } }: { live: LiveRun }) {

@@ -30,7 +30,7 @@ export interface RunState {
   resumed: boolean;
   usage: Of<'AgentRunComplete'>['usage'] | null;
   sources: Of<'AgentRunComplete'>['sources'];
-  error: { code: string; message: string } | null;
+  error: { code: string; message: string; requestId: string | null } | null;
 }
 
 export const noRun: RunState = {
@@ -120,7 +120,7 @@ export function next(state: RunState, event: RunEvent): RunState {
     case 'AgentRunComplete':
       return { ...after, phase: 'completed', usage: event.usage, sources: event.sources };
     case 'AgentError':
-      return { ...after, phase: 'failed', error: { code: event.code, message: event.message } };
+      return { ...after, phase: 'failed', error: { code: event.code, message: event.message, requestId: event.requestId ?? null } };
     default:
       return after;
   }

@@ -1,10 +1,10 @@
-import { Autocomplete } from '@mantine/core';
+import { Select } from '@mantine/core';
 import { useQuery } from 'urql';
 import { t } from '../../i18n';
-import { CollectionsListDocument } from './collections.gql';
+import { ProblemNotice } from '../../kit/Problem';
+import { CollectionsModelsDocument } from './collections.gql';
 
-// ModelField is the name of an embedding model. It proposes those of the collections; the service says which are
-// configured when it does not know one.
+// ModelField is a choice of the configured embedding models. A collection may also have one that is no longer configured.
 export function ModelField({
   value,
   onChange,
@@ -16,23 +16,27 @@ export function ModelField({
   error?: string;
   isChange?: boolean;
 }) {
-  const [{ data }] = useQuery({
-    query: CollectionsListDocument,
-    variables: { first: 50, after: null, matching: null },
-    requestPolicy: 'cache-first',
-  });
-  const used = (data?.collections.edges ?? []).flatMap((edge) =>
-    edge?.node ? [edge.node.embeddingModel, edge.node.nextEmbeddingModel] : [],
-  );
+  const [{ data, error: problem }] = useQuery({ query: CollectionsModelsDocument, requestPolicy: 'cache-first' });
+  const models = data?.embeddingModels ?? [];
+  if (problem && !data) return <ProblemNotice error={problem} />;
+  const options = models.map(({ name, dimensions, isDefault }) => ({
+    value: name,
+    label: t(isDefault ? 'collections.modelDefault' : 'collections.modelOption', { name, dimensions }),
+  }));
+  if (data && value && !models.some(({ name }) => name === value))
+    options.unshift({ value, label: t('collections.modelGone', { name: value }) });
   return (
-    <Autocomplete
+    <Select
       label={t('collections.model')}
       description={t(isChange ? 'collections.modelChangeHelp' : 'collections.modelHelp')}
-      data={[...new Set(used)].filter((model): model is string => Boolean(model))}
-      value={value}
-      onChange={onChange}
+      data={options}
+      value={value || null}
+      onChange={(model) => onChange(model ?? '')}
       error={error}
-      autoComplete="off"
+      placeholder={models.find(({ isDefault }) => isDefault)?.name}
+      clearable={!isChange}
+      clearButtonProps={{ 'aria-label': t('common.clear') }}
+      allowDeselect={!isChange}
     />
   );
 }

@@ -1,10 +1,9 @@
-import { Alert, Anchor, Button, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Anchor, Button, Group, SimpleGrid, Stack } from '@mantine/core';
 import { useRouter } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { useLive } from '../../api/live';
 import { formatBytes, formatNumber, t } from '../../i18n';
 import { Facts, Figure } from '../../kit/Facts';
-import { Icon } from '../../kit/Icon';
 import { TextLink } from '../../kit/links';
 import { When } from '../../kit/Time';
 import { useAction } from '../../kit/useAction';
@@ -15,6 +14,7 @@ import {
   type CollectionsDocumentStatusSubscription,
   CollectionsRefreshStatsDocument,
 } from './collections.gql';
+import { ModelProgress } from './ModelProgress';
 
 const pause = 3000; // milliseconds between two readings while documents change
 
@@ -27,16 +27,7 @@ export function Overview({ collection, reload }: { collection: Collection; reloa
   const counts = useDocuments(id, reload);
   return (
     <Stack>
-      {nextEmbeddingModel && (
-        <Alert color="blue" variant="light" icon={<Icon name="refresh" />} title={t('collections.changing')}>
-          <Stack gap="xs">
-            <Text size="sm">{t('collections.changingTo', { from: embeddingModel, to: nextEmbeddingModel })}</Text>
-            <Button size="xs" variant="default" onClick={reload} style={{ alignSelf: 'flex-start' }}>
-              {t('collections.look')}
-            </Button>
-          </Stack>
-        </Alert>
-      )}
+      {nextEmbeddingModel && <ModelProgress collectionId={id} onEnd={reload} />}
       <SimpleGrid cols={{ base: 2, sm: 4 }}>
         <Figure label={t('collections.documents')} value={formatNumber(stats.documentCount)} />
         <Figure label={t('collections.passages')} value={formatNumber(stats.embeddingCount)} />

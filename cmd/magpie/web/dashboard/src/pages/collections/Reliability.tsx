@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Loader, NumberInput, Select, SimpleGrid, Stack, Table, Text } from '@mantine/core';
+import { Alert, Anchor, Button, Group, List, Loader, NumberInput, Select, SimpleGrid, Stack, Table, Text } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useQuery } from 'urql';
@@ -6,9 +6,15 @@ import { formatNumber, formatPercent, formatTime, t } from '../../i18n';
 import { Empty } from '../../kit/Empty';
 import { Figure } from '../../kit/Facts';
 import { Icon } from '../../kit/Icon';
+import { TextLink } from '../../kit/links';
 import { ProblemNotice } from '../../kit/Problem';
 import { useAction } from '../../kit/useAction';
-import { CollectionsMeasureDocument, CollectionsQualityDocument, type CollectionsRunFragment } from './collections.gql';
+import {
+  CollectionsJudgedDocument,
+  CollectionsMeasureDocument,
+  CollectionsQualityDocument,
+  type CollectionsRunFragment,
+} from './collections.gql';
 
 const route = getRouteApi('/shell/collections/$collectionId');
 
@@ -125,36 +131,88 @@ function Run({ run }: { run: CollectionsRunFragment }) {
             </Table.Thead>
             <Table.Tbody>
               {run.questions.map((one) => (
-                <Table.Tr key={one.query}>
-                  <Table.Td className="wrap">{one.query}</Table.Td>
-                  <Table.Td ta="right">{formatNumber(one.asked)}</Table.Td>
-                  <Table.Td ta="right" visibleFrom="sm">
-                    {formatNumber(one.clicks)}
-                  </Table.Td>
-                  <Table.Td ta="right" visibleFrom="md">
-                    {formatNumber(one.relevant)}
-                  </Table.Td>
-                  <Table.Td ta="right">
-                    {figure(one.ndcg10)}
-                    {one.previousNdcg10 != null && (
-                      <Text size="xs" c="dimmed">
-                        {t('collections.quality.before', { value: figure(one.previousNdcg10) })}
-                      </Text>
-                    )}
-                  </Table.Td>
-                  <Table.Td ta="right" visibleFrom="md">
-                    {formatNumber(one.results)}
-                  </Table.Td>
-                  <Table.Td ta="right" visibleFrom="sm">
-                    {one.topScore == null ? '–' : formatPercent(one.topScore)}
-                  </Table.Td>
-                  <Table.Td visibleFrom="sm">{t(`collections.change.${one.change}`)}</Table.Td>
-                </Table.Tr>
+                <Question key={one.query} run={run} one={one} />
               ))}
             </Table.Tbody>
           </Table>
         </Table.ScrollContainer>
       )}
     </Stack>
+  );
+}
+
+// Question is the measurement of one question. The documents that people chose for it are shown below it on request.
+function Question({ run, one }: { run: CollectionsRunFragment; one: CollectionsRunFragment['questions'][number] }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <Table.Tr>
+        <Table.Td className="wrap">
+          {one.relevant > 0 ? (
+            <Anchor component="button" type="button" size="sm" ta="left" onClick={() => setOpen(!open)} aria-expanded={open}>
+              {one.query}
+            </Anchor>
+          ) : (
+            one.query
+          )}
+        </Table.Td>
+        <Table.Td ta="right">{formatNumber(one.asked)}</Table.Td>
+        <Table.Td ta="right" visibleFrom="sm">
+          {formatNumber(one.clicks)}
+        </Table.Td>
+        <Table.Td ta="right" visibleFrom="md">
+          {formatNumber(one.relevant)}
+        </Table.Td>
+        <Table.Td ta="right">
+          {figure(one.ndcg10)}
+          {one.previousNdcg10 != null && (
+            <Text size="xs" c="dimmed">
+              {t('collections.quality.before', { value: figure(one.previousNdcg10) })}
+            </Text>
+          )}
+        </Table.Td>
+        <Table.Td ta="right" visibleFrom="md">
+          {formatNumber(one.results)}
+        </Table.Td>
+        <Table.Td ta="right" visibleFrom="sm">
+          {one.topScore == null ? '–' : formatPercent(one.topScore)}
+        </Table.Td>
+        <Table.Td visibleFrom="sm">{t(`collections.change.${one.change}`)}</Table.Td>
+      </Table.Tr>
+      {open && (
+        <Table.Tr>
+          <Table.Td colSpan={8}>
+            <Judged collection={run.collectionId} query={one.query} days={run.days} />
+          </Table.Td>
+        </Table.Tr>
+      )}
+    </>
+  );
+}
+
+// Judged are the documents that people chose for a question, with their places in today's results.
+function Judged(variables: { collection: string; query: string; days: number }) {
+  const [{ data, error }] = useQuery({ query: CollectionsJudgedDocument, variables, requestPolicy: 'network-only' });
+  if (error && !data) return <ProblemNotice error={error} />;
+  if (!data) return <Loader size="sm" aria-label={t('common.loading')} />;
+  if (data.searchQualityDocuments.length === 0) return <Text size="sm">{t('collections.quality.noneChosen')}</Text>;
+  return (
+    <List size="sm" aria-label={t('collections.quality.chosen')}>
+      {data.searchQualityDocuments.map(({ documentId, title, rank, grade, clicks }, n) => (
+        <List.Item key={documentId ?? n}>
+          {documentId ? (
+            <TextLink to="/documents/$documentId" params={{ documentId }} size="sm">
+              {title || documentId}
+            </TextLink>
+          ) : (
+            t('collections.quality.unreadable')
+          )}
+          {': '}
+          {rank == null ? t('collections.quality.notFound') : t('collections.quality.rank', { rank })}
+          {', '}
+          {t('collections.quality.grade', { grade, clicks })}
+        </List.Item>
+      ))}
+    </List>
   );
 }

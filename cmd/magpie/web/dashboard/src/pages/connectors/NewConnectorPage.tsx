@@ -110,7 +110,7 @@ function Form({ kind }: { kind: Kind }) {
       setChanged(true);
     };
   const check = (all: boolean): boolean => {
-    const found = wrong(kind, connection, true);
+    const found = wrong(kind, connection);
     const lacks = all ? { name: name.trim() === '', collection: collection === null } : {};
     setMistakes(found);
     setMissing(lacks);

@@ -91,7 +91,6 @@ export function Connection({ integration, provider, reload }: { integration: Int
           <Credentials
             integration={integration}
             provider={provider}
-            isStored={mine !== undefined && !mine.grantID}
             close={(saved) => {
               setEntering(false);
               if (saved) reload();
@@ -106,11 +105,10 @@ export function Connection({ integration, provider, reload }: { integration: Int
 interface CredentialsProps {
   integration: Integration;
   provider: Provider;
-  isStored: boolean;
   close: (saved: boolean) => void;
 }
 
-function Credentials({ integration, provider, isStored, close }: CredentialsProps) {
+function Credentials({ integration, provider, close }: CredentialsProps) {
   const [values, setValues] = useState<Values>({});
   const connect = useAction(ToolsConnectDocument, { success: t('tools.connected'), quiet: true });
   const submit = async (event: FormEvent) => {
@@ -126,7 +124,7 @@ function Credentials({ integration, provider, isStored, close }: CredentialsProp
           values={values}
           onChange={setValues}
           problem={optionProblem(connect.error, 'credentials')}
-          stored={isStored ? new Set(provider.credentials.map(({ name }) => name)) : undefined}
+          stored={new Set(integration.storedCredentials)}
         />
         <Group gap="xs">
           <Button type="submit" loading={connect.running}>

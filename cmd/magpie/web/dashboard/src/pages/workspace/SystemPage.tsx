@@ -56,6 +56,49 @@ function Parts({ system }: { system: System }) {
           ]}
         />
       </Section>
+      {system.restricted ? <Text size="sm">{t('workspace.restricted')}</Text> : <Work system={system} />}
+      <Section title={t('workspace.models')}>
+        <Rows
+          label={t('workspace.models')}
+          none={t('common.none')}
+          head={[t('workspace.modelKind'), t('common.name'), t('common.state'), t('workspace.lastFailure')]}
+          rows={system.models.map(({ kind, name, failing, lastFailure }) => [
+            tValue(`workspace.kind.${kind}`, kind),
+            name,
+            <State key="state" good={!failing} yes={t('workspace.works')} no={t('workspace.failing')} />,
+            lastFailure ? (
+              <span key="failure">
+                <Ago at={lastFailure.at} />: {lastFailure.reason}
+              </span>
+            ) : (
+              '–'
+            ),
+          ])}
+        />
+      </Section>
+      <Section title={t('workspace.tiers')} about={t('workspace.tiersAbout')}>
+        <Rows
+          label={t('workspace.tiers')}
+          none={t('workspace.noCollections')}
+          head={[t('workspace.collection'), t('workspace.tier'), t('workspace.indexPassages'), t('workspace.memory')]}
+          rows={system.collections.map(({ id, name, resident, passages, bytes }) => [
+            <Anchor key="name" component={Link} to={`/collections/${id}`} inherit>
+              {name}
+            </Anchor>,
+            t(resident ? 'workspace.resident' : 'workspace.stored'),
+            resident ? formatNumber(passages) : '–',
+            resident ? formatBytes(bytes) : '–',
+          ])}
+        />
+      </Section>
+    </>
+  );
+}
+
+// Work shows the workers and queues of the installation.
+function Work({ system }: { system: System }) {
+  return (
+    <>
       <Section title={t('workspace.workers')} about={t('workspace.workersAbout')}>
         <Rows
           label={t('workspace.workers')}
@@ -92,33 +135,6 @@ function Parts({ system }: { system: System }) {
             formatNumber(queue.retry),
             formatNumber(queue.archived),
             queue.oldestSeconds > 0 ? formatDuration(queue.oldestSeconds) : '–',
-          ])}
-        />
-      </Section>
-      <Section title={t('workspace.models')}>
-        <Rows
-          label={t('workspace.models')}
-          none={t('common.none')}
-          head={[t('workspace.modelKind'), t('common.name'), t('common.state')]}
-          rows={system.models.map(({ kind, name, failing }) => [
-            tValue(`workspace.kind.${kind}`, kind),
-            name,
-            <State key="state" good={!failing} yes={t('workspace.works')} no={t('workspace.failing')} />,
-          ])}
-        />
-      </Section>
-      <Section title={t('workspace.tiers')} about={t('workspace.tiersAbout')}>
-        <Rows
-          label={t('workspace.tiers')}
-          none={t('workspace.noCollections')}
-          head={[t('workspace.collection'), t('workspace.tier'), t('workspace.indexPassages'), t('workspace.memory')]}
-          rows={system.collections.map(({ id, name, resident, passages, bytes }) => [
-            <Anchor key="name" component={Link} to={`/collections/${id}`} inherit>
-              {name}
-            </Anchor>,
-            t(resident ? 'workspace.resident' : 'workspace.stored'),
-            resident ? formatNumber(passages) : '–',
-            resident ? formatBytes(bytes) : '–',
           ])}
         />
       </Section>

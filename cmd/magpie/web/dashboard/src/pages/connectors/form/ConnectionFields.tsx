@@ -2,7 +2,7 @@ import { Checkbox, Fieldset, Stack, Text } from '@mantine/core';
 import { t } from '../../../i18n';
 import { OptionForm } from '../../../kit/OptionForm';
 import type { Mistakes } from '../../../kit/options';
-import { type Connection, credentialTable, type Kind } from './connection';
+import { type Connection, credentialTable, type Kind, storedPaths } from './connection';
 import { OAuthFields } from './OAuthFields';
 
 export interface ProblemField {
@@ -16,8 +16,9 @@ interface Props {
   onChange: (connection: Connection) => void;
   mistakes: Mistakes;
   problem: ProblemField | null;
-  // An existing connector, whose credentials are stored.
   connectorId?: string;
+  // The names of the credentials that an existing connector has.
+  storedCredentials?: readonly string[];
   // Called before the browser goes to a provider.
   onLeave: () => void;
   // Where the provider sends the browser back to.
@@ -27,10 +28,21 @@ interface Props {
 
 // ConnectionFields are the fields of config and credentials of a kind of connector: the same for every kind, made from its
 // options.
-export function ConnectionFields({ kind, connection, onChange, mistakes, problem, connectorId, onLeave, returnTo, disabled }: Props) {
+export function ConnectionFields({
+  kind,
+  connection,
+  onChange,
+  mistakes,
+  problem,
+  connectorId,
+  storedCredentials = [],
+  onLeave,
+  returnTo,
+  disabled,
+}: Props) {
   const change = (part: Partial<Connection>) => onChange({ ...connection, ...part });
   const credentials = credentialTable(kind, connection);
-  const stored = new Set(connectorId && !connection.replaceAll ? credentials.map(({ name }) => `credentials.${name}`) : []);
+  const stored = storedPaths(connection, storedCredentials);
   return (
     <>
       {(kind.credentials.length > 0 || kind.oauthProvider) && (

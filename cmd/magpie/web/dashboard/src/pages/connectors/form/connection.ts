@@ -27,9 +27,13 @@ const isForWebhooks = (name: string) => name === 'webhookSecret' || name === 'si
 export const credentialTable = (kind: Kind, connection: Connection) =>
   connection.byOAuth ? kind.credentials.filter(({ name }) => isForWebhooks(name)) : kind.credentials;
 
-// wrong returns the mistakes of the form that the page can find, by path.
-export function wrong(kind: Kind, connection: Connection, isNew: boolean): Mistakes {
-  const stored = new Set(isNew || connection.replaceAll ? [] : kind.credentials.map(({ name }) => `credentials.${name}`));
+// storedPaths returns the paths of the credentials that stay if their fields are empty, of those that are stored.
+export const storedPaths = (connection: Connection, stored: readonly string[]) =>
+  new Set(connection.replaceAll ? [] : stored.map((name) => `credentials.${name}`));
+
+// wrong returns the mistakes of the form that the page can find, by path. names are those of stored credentials.
+export function wrong(kind: Kind, connection: Connection, names: readonly string[] = []): Mistakes {
+  const stored = storedPaths(connection, names);
   return {
     ...mistakes(kind.options, connection.config, undefined, 'config.'),
     ...mistakes(credentialTable(kind, connection), connection.credentials, stored, 'credentials.'),

@@ -70,7 +70,7 @@ function Form({ connector, kind }: { connector: Connector; kind: Kind }) {
       setChanged(true);
     };
   const check = (): boolean => {
-    const found = wrong(kind, connection, false);
+    const found = wrong(kind, connection, connector.storedCredentials);
     setMistakes(found);
     const isRight = Object.keys(found).length === 0 && name.trim() !== '';
     if (!isRight) focusMistake(form.current);
@@ -129,6 +129,7 @@ function Form({ connector, kind }: { connector: Connector; kind: Kind }) {
           mistakes={mistakes}
           problem={atField}
           connectorId={connector.id}
+          storedCredentials={connector.storedCredentials}
           onLeave={leave}
           returnTo={`/connectors/${connector.id}?tab=settings`}
           disabled={!mayEdit}

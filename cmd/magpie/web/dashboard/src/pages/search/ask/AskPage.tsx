@@ -5,8 +5,10 @@ import { useEffect, useRef, useState } from 'react';
 import { t } from '../../../i18n';
 import { Icon } from '../../../kit/Icon';
 import { Page } from '../../../kit/Page';
+import { useAction } from '../../../kit/useAction';
 import { PassageView } from '../PassageView';
 import { ask, type Cited, isOpen, resumeStored, type Source, stop, useAnswers } from './answers';
+import { AskStopDocument } from './ask.gql';
 import { Composer } from './Composer';
 import { ConversationMenu } from './ConversationMenu';
 import { Conversations } from './Conversations';
@@ -27,6 +29,8 @@ export function AskPage() {
   const [own, setOwn] = useState<string | null>(null);
   const conversation = useConversation(id);
   const answers = useAnswers();
+  // A failure has no consequence: the answer ends a little later by itself.
+  const end = useAction(AskStopDocument, { quiet: true });
   const answer = id ? answers.findLast((one) => one.conversationId === id) : answers.find((one) => one.key === own && !one.conversationId);
   const begun = answers.find((one) => one.key === own)?.conversationId ?? null;
   useEffect(resumeStored, []);
@@ -115,7 +119,7 @@ export function AskPage() {
             collection={collection}
             onCollection={setCollection}
             onAsk={put}
-            onStop={() => answer && stop(answer.key)}
+            onStop={() => answer && stop(answer.key, (answerId) => void end.run({ answerId }))}
           />
         </Stack>
       </Group>

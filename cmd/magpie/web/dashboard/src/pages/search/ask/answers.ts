@@ -41,7 +41,8 @@ export interface Answer {
 const most = 10; // answers that are kept
 const stored = 'magpie-answers';
 let answers: Answer[] = [];
-const stops = new Map<string, () => void>();
+const stops = new Map<string, () => void>(); // end the reading of answers
+const ends = new Map<string, (answerId: string) => void>(); // end answers whose id is not known yet
 const listeners = new Set<() => void>();
 let resumed = false;
 
@@ -78,13 +79,24 @@ export function received(answer: Answer, event: AskEventFragment): Partial<Answe
     case 'ChatDone':
       return { seq: event.seq, state: 'done' };
     case 'StreamError':
-      return { state: 'failed', problem: [{ message: event.message, extensions: { code: event.code } }] };
+      return { state: 'failed', problem: [{ message: event.message, extensions: { code: event.code, requestId: event.requestId } }] };
   }
 }
 
 function take(key: string, event: AskEventFragment) {
   const answer = find(key);
-  if (answer) change(key, received(answer, event));
+  if (!answer) return;
+  if (answer.state !== 'stopped') return change(key, received(answer, event));
+  if (event.__typename !== 'ChatStart') return;
+  change(key, { conversationId: event.conversationId });
+  leave(key);
+  if (event.answerId) ends.get(key)?.(event.answerId);
+  ends.delete(key);
+}
+
+function leave(key: string) {
+  stops.get(key)?.();
+  stops.delete(key);
 }
 
 function ended(key: string) {
@@ -133,6 +145,7 @@ export function ask(input: { message: string; conversationId?: string; collectio
     onData: ({ chat }) => take(key, chat),
     onState: (state, error) => {
       if (state === 'ended') ended(key);
+      else if (find(key)?.state === 'stopped') return;
       else if (state === 'failed') change(key, { state: 'failed', problem: error });
       else if (state === 'waiting') {
         const now = find(key);
@@ -148,11 +161,16 @@ export function ask(input: { message: string; conversationId?: string; collectio
   return key;
 }
 
-// stop ends an answer; what was written of it stays.
-export function stop(key: string) {
-  stops.get(key)?.();
-  stops.delete(key);
+// stop ends an answer, which end does at the service by its id; what was written of it stays.
+export function stop(key: string, end: (answerId: string) => void) {
+  const answerId = find(key)?.answerId;
   change(key, { state: 'stopped' });
+  if (!answerId) {
+    ends.set(key, end);
+    return;
+  }
+  leave(key);
+  end(answerId);
 }
 
 // resumeStored goes on with the answers that were open when the page was reloaded.
@@ -177,6 +195,7 @@ onSession((signedIn) => {
   if (signedIn) return;
   for (const end of stops.values()) end();
   stops.clear();
+  ends.clear();
   publish([]);
 });
 
