@@ -54,11 +54,11 @@ func TestTheProgressOfAChangeOfModelsIsShown(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	ada := h.tenant(t, "ada")
-	const ask = `query($i: ID!) { collection(id: $i) { modelChange { model state passages embedded reason failedAt } } embeddingModels { name dimensions isDefault } }`
+	const ask = `query($i: ID!) { collection(id: $i) { modelChange { model state passages embedded reason failedAt } } embeddingModels { name dimensions isDefault failing } }`
 	read := func() answer { return h.ask(t, ada.viewer, ask, map[string]any{"i": ada.collection}) }
 	got := read()
 	if got.code() != "" || got.at("collection.modelChange") != nil || !strings.Contains(got.body, `"embeddingModels":[{"name":"`+embed.BuiltinModel+`","dimensions":`) ||
-		!strings.Contains(got.body, `"isDefault":true`) {
+		!strings.Contains(got.body, `"isDefault":true,"failing":false`) {
 		t.Errorf("without a change: %s", got.body)
 	}
 	set := func(statement string) {

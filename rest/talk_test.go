@@ -43,7 +43,7 @@ func talkRows() map[string]any {
 	pair := object{"publishableKey": "svc_pk_abcdef", "secretKey": "svc_sk_cdefgh", "apiKey": key}
 	return map[string]any{
 		"search":          object{"results": []any{hit}, "total": 1, "limit": 10, "offset": 0, "tookMs": 1.25, "didYouMean": nil, "corrected": []any{}, "warnings": []any{}, "facets": facets},
-		"embeddingModels": []any{object{"name": "builtin-static-256-2", "dimensions": 256, "isDefault": true}},
+		"embeddingModels": []any{object{"name": "builtin-static-256-2", "dimensions": 256, "isDefault": true, "failing": false}},
 		"searchQuality":   []any{quality()}, "measureSearchQuality": quality(),
 		"searchFacets": facets, "searchSuggestions": []any{object{"text": "Queues", "documentId": documentID, "collectionId": collectionID}},
 		"conversations": page("end+of/conversations", conversation), "conversation": conversation, "renameConversation": conversation,

@@ -20,6 +20,7 @@ import (
 	"github.com/magpie-search/magpie/ent/message"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/model/llm/llmtest"
+	"github.com/magpie-search/magpie/internal/request/requestid"
 )
 
 func TestARunIsStreamedAndStored(t *testing.T) {
@@ -423,11 +424,11 @@ func TestFailureMessages(t *testing.T) {
 		"cut":      {llmtest.Reply{Parts: []string{"Half"}, Cut: true}, "did not answer"},
 	} {
 		runs := h.newRuns(t, nil, c.reply)
-		row, events := start(h.ada, t, runs, run.Input{Agent: h.agent.ID, Message: "Go"})
+		row, events := start(requestid.With(h.ada, "the-request"), t, runs, run.Input{Agent: h.agent.ID, Message: "Go"})
 		all := collect(t, events, 0)
 		last := all[len(all)-1]
 		var failure run.Failure
-		if err := json.Unmarshal(last.Data, &failure); err != nil || last.Type != run.TypeError || failure.Code != apierr.Unavailable || !strings.Contains(failure.Message, c.want) || strings.Contains(describe(all), "secret") {
+		if err := json.Unmarshal(last.Data, &failure); err != nil || last.Type != run.TypeError || failure.Code != apierr.Unavailable || failure.RequestID != "the-request" || !strings.Contains(failure.Message, c.want) || strings.Contains(describe(all), "secret") {
 			t.Errorf("%s: %s", name, describe(all))
 		}
 		if done, err := runs.Get(h.ada, row.ID); err != nil || done.Status != agentrun.StatusFailed || *done.Error != failure.Message {

@@ -986,6 +986,7 @@ type ComplexityRoot struct {
 
 	EmbeddingModel struct {
 		Dimensions func(childComplexity int) int
+		Failing    func(childComplexity int) int
 		IsDefault  func(childComplexity int) int
 		Name       func(childComplexity int) int
 	}
@@ -6312,6 +6313,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EmbeddingModel.Dimensions(childComplexity), true
+	case "EmbeddingModel.failing":
+		if e.ComplexityRoot.EmbeddingModel.Failing == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EmbeddingModel.Failing(childComplexity), true
 	case "EmbeddingModel.isDefault":
 		if e.ComplexityRoot.EmbeddingModel.IsDefault == nil {
 			break
@@ -14141,6 +14148,8 @@ type EmbeddingModel {
   dimensions: Int!
   "Whether collections without a choice get it."
   isDefault: Boolean!
+  "Whether the last request of this process to it failed."
+  failing: Boolean!
 }
 
 "A change of a collection's embedding model that has not ended."
@@ -20942,6 +20951,8 @@ func (ec *executionContext) childFields_EmbeddingModel(ctx context.Context, fiel
 		return ec.fieldContext_EmbeddingModel_dimensions(ctx, field)
 	case "isDefault":
 		return ec.fieldContext_EmbeddingModel_isDefault(ctx, field)
+	case "failing":
+		return ec.fieldContext_EmbeddingModel_failing(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EmbeddingModel", field.Name)
 }
@@ -42811,6 +42822,29 @@ func (ec *executionContext) _EmbeddingModel_isDefault(ctx context.Context, field
 	)
 }
 func (ec *executionContext) fieldContext_EmbeddingModel_isDefault(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EmbeddingModel", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _EmbeddingModel_failing(ctx context.Context, field graphql.CollectedField, obj *collection.EmbeddingModel) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EmbeddingModel_failing(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Failing, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EmbeddingModel_failing(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("EmbeddingModel", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
@@ -88399,6 +88433,11 @@ func (ec *executionContext) _EmbeddingModel(ctx context.Context, sel ast.Selecti
 			}
 		case "isDefault":
 			out.Values[i] = ec._EmbeddingModel_isDefault(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "failing":
+			out.Values[i] = ec._EmbeddingModel_failing(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/chat"
 	"github.com/magpie-search/magpie/internal/model/llm"
+	"github.com/magpie-search/magpie/internal/request/requestid"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -240,11 +241,11 @@ func TestProviderErrorsBecomeOneFailedEvent(t *testing.T) {
 			t.Parallel()
 			p := newProvider(t, test.play)
 			c := w.chat(t, &fakeSearcher{hits: retryPassages()}, models(t, p, "small"), chat.Options{})
-			l := ask(t, c, w.key(), chat.Request{Message: "How often is a job tried?"})
-			if l.order != test.order || l.failed == nil {
+			l, err := stream(requestid.With(t.Context(), "the-request"), c, w.key(), chat.Request{Message: "How often is a job tried?"})
+			if err != nil || l.order != test.order || l.failed == nil {
 				t.Fatalf("events came as %q, want %q", l.order, test.order)
 			}
-			if l.failed.Code != apierr.Unavailable || strings.Contains(l.failed.Message, "4711") {
+			if l.failed.Code != apierr.Unavailable || l.failed.RequestID != "the-request" || strings.Contains(l.failed.Message, "4711") {
 				t.Errorf("failed = %+v", l.failed)
 			}
 			if stored := w.messages(t, l.conversation); len(stored) != test.stored {

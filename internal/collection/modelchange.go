@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/magpie-search/magpie/ent"
+	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/queue"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -24,6 +25,7 @@ type EmbeddingModel struct {
 	Name       string
 	Dimensions int
 	IsDefault  bool
+	Failing    bool // the last request of this process to it failed
 }
 
 // Models returns the configured embedding models, the default first.
@@ -33,6 +35,9 @@ func (c *Collections) Models() []*EmbeddingModel {
 	for i, name := range names {
 		embedder, _ := c.o.Models.Lookup(name)
 		models[i] = &EmbeddingModel{Name: name, Dimensions: embedder.Dimensions(), IsDefault: i == 0}
+		if watched, ok := embedder.(*embed.Watched); ok { // the built-in model does not fail
+			models[i].Failing = watched.IsFailing()
+		}
 	}
 	return models
 }

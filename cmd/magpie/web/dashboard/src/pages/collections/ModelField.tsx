@@ -19,9 +19,11 @@ export function ModelField({
   const [{ data, error: problem }] = useQuery({ query: CollectionsModelsDocument, requestPolicy: 'cache-first' });
   const models = data?.embeddingModels ?? [];
   if (problem && !data) return <ProblemNotice error={problem} />;
-  const options = models.map(({ name, dimensions, isDefault }) => ({
+  const options = models.map(({ name, dimensions, isDefault, failing }) => ({
     value: name,
-    label: t(isDefault ? 'collections.modelDefault' : 'collections.modelOption', { name, dimensions }),
+    label:
+      t(isDefault ? 'collections.modelDefault' : 'collections.modelOption', { name, dimensions }) +
+      (failing ? ` – ${t('collections.modelFailing')}` : ''),
   }));
   if (data && value && !models.some(({ name }) => name === value))
     options.unshift({ value, label: t('collections.modelGone', { name: value }) });

@@ -1,1 +1,0 @@
-import{c as e}from"./get-combobox-label-id-CttS_gCZ.js";function t(t){let n=t.currentTarget;return e(n).activeElement!==n}function n(e,t){let n=t.trim().toLowerCase();if(n===``)return;let r=Object.values(e).filter(e=>!e.disabled&&e.label.trim().toLowerCase()===n);return r.length===1?r[0]:void 0}export{t as n,n as t};

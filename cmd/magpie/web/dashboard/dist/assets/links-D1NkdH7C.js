@@ -1,1 +1,0 @@
-import{n as e}from"./Title-DB_0lOt1.js";import{r as t}from"./useRouter-CerfOXrZ.js";import{n}from"./link-NnMscHaG.js";import{O as r}from"./i18n-d5a9HHSA.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
