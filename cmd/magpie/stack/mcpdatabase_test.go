@@ -1,61 +1,19 @@
 package stack_test
 
 import (
-	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	protocol "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 const privateNetworks = "127.0.0.0/8,::1/128"
-
-// tcpPort returns a local TCP port that leads to the server of the test databases,
-// which may listen on a socket file.
-func tcpPort(t *testing.T, host string, port uint16) int {
-	t.Helper()
-	network, address := pgconn.NetworkAddress(host, port)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var goroutines sync.WaitGroup
-	t.Cleanup(func() { _ = listener.Close(); goroutines.Wait() })
-	forward := func(from net.Conn) {
-		to, err := net.Dial(network, address)
-		if err != nil {
-			_ = from.Close()
-			return
-		}
-		goroutines.Go(func() { _, _ = io.Copy(to, from); _ = to.Close() })
-		_, _ = io.Copy(from, to)
-		_ = from.Close()
-	}
-	goroutines.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			goroutines.Go(func() { forward(conn) })
-		}
-	})
-	bound, ok := listener.Addr().(*net.TCPAddr)
-	if !ok {
-		t.Fatal("no TCP")
-	}
-	return bound.Port
-}
 
 // attach attaches a database with a shop to a new collection and reads its schema.
 func (s *service) attach(name string) (collection, connector string) {
@@ -73,12 +31,8 @@ func (s *service) attach(name string) (collection, connector string) {
 	if _, err := owner.PgConn().Exec(s.t.Context(), string(script)+"; grant usage on schema public to public; grant select on all tables in schema public to public").ReadAll(); err != nil {
 		s.t.Fatal(err)
 	}
-	login, err := url.Parse(urls.AppURL)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	port := tcpPort(s.t, owner.Config().Host, owner.Config().Port)
-	password, _ := login.User.Password()
+	host, port, login := testkit.TCP(s.t, urls.AppURL)
+	password, _ := login.Password()
 	var made struct {
 		CreateCollection struct{ ID string }
 		CreateConnector  struct{ ID string }
@@ -87,8 +41,8 @@ func (s *service) attach(name string) (collection, connector string) {
 	collection = made.CreateCollection.ID
 	s.graphql(&made, `mutation($i: CreateConnectorInput!) { createConnector(input: $i) { id } }`, map[string]any{"i": map[string]any{
 		"name": "Shop of " + name, "type": "postgresql", "collection": collection,
-		"config":      map[string]any{"host": "127.0.0.1", "port": port, "database": strings.TrimPrefix(login.Path, "/"), "allowWriteAccess": true, "sslMode": "disable"},
-		"credentials": map[string]any{"user": login.User.Username(), "password": password},
+		"config":      map[string]any{"host": host, "port": port, "database": urls.Name, "allowWriteAccess": true, "sslMode": "disable"},
+		"credentials": map[string]any{"user": login.Username(), "password": password},
 	}})
 	states := s.watchOverSSE(s.startSync(made.CreateConnector.ID))
 	if last := states[len(states)-1].SyncProgress; last.Status != "COMPLETED" {
