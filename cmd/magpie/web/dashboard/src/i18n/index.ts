@@ -86,7 +86,7 @@ export function formatBytes(value: number): string {
   return new Intl.NumberFormat(language, {
     style: 'unit',
     unit: units[power],
-    unitDisplay: 'short',
+    unitDisplay: power === 0 ? 'long' : 'short', // the short form has no plural of byte
     maximumFractionDigits: power === 0 ? 0 : 1,
   }).format(value / 1000 ** power);
 }

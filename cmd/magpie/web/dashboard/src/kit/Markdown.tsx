@@ -22,17 +22,21 @@ export function Markdown({ children, cite }: Props) {
           a: ({ href, children: label }) => {
             const cited = cite && /^#cite-(\d+)$/.exec(href ?? '');
             if (cited) return <>{cite(Number(cited[1]))}</>;
+            if (!href) return <>{label}</>; // an address that is no web page, such as javascript:
             return (
               <a href={href} target="_blank" rel="noopener noreferrer nofollow">
                 {label}
               </a>
             );
           },
-          img: ({ src, alt }) => (
-            <a href={typeof src === 'string' ? src : undefined} target="_blank" rel="noopener noreferrer nofollow">
-              {alt || String(src)}
-            </a>
-          ),
+          img: ({ src, alt }) =>
+            src ? (
+              <a href={String(src)} target="_blank" rel="noopener noreferrer nofollow">
+                {alt || String(src)}
+              </a>
+            ) : (
+              alt
+            ),
           // biome-ignore lint/a11y/noNoninteractiveTabindex: the lines scroll, also by keyboard
           pre: ({ children: lines }) => <pre tabIndex={0}>{lines}</pre>,
           code: ({ children: code, className }) => (className ? <code>{code}</code> : <Code>{code}</Code>),

@@ -69,7 +69,7 @@ export function Quarantine({ connector, reload }: { connector: Connector; reload
       </Text>
       <May atLeast="EDITOR">
         <Group>
-          <Button color="red" loading={approve.running} onClick={() => void remove()}>
+          <Button color="red.8" loading={approve.running} onClick={() => void remove()}>
             {t('connectors.quarantine.approve')}
           </Button>
           <Button variant="default" loading={dismiss.running} onClick={() => void keep()}>
