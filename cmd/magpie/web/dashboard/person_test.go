@@ -103,6 +103,49 @@ func (p *person) fill(label, text string) {
 	p.Type(text)
 }
 
+// enter is fill in one step, for forms with many fields. It leaves the field, which ends
+// an entry of a list.
+func (p *person) enter(label, text string) {
+	p.t.Helper()
+	p.Until(`field(` + quoted(label) + `)`)
+	p.Eval(`(() => {
+		const e = field(`+quoted(label)+`);
+		e.focus();
+		Object.getOwnPropertyDescriptor(Object.getPrototypeOf(e), "value").set.call(e, `+quoted(text)+`);
+		e.dispatchEvent(new Event("input", {bubbles: true}));
+		e.blur();
+	})()`, nil)
+}
+
+// tab opens a tab of the page, whose name may be that of another page, too.
+func (p *person) tab(name string) {
+	p.t.Helper()
+	p.Click(`all("[role=tab]").find((e) => named(e) === ` + quoted(name) + `)`)
+}
+
+// row waits for a row of a table that has all texts.
+func (p *person) row(texts ...string) {
+	p.t.Helper()
+	p.Until(rowWith(texts...))
+}
+
+// rowWith is an expression for the row of a table that has all texts.
+func rowWith(texts ...string) string {
+	wanted, err := json.Marshal(texts)
+	if err != nil {
+		panic(err)
+	}
+	return `all("tr").find((e) => ` + string(wanted) + `.every((text) => e.innerText.includes(text)))`
+}
+
+// asked answers the question that an open dialog asks by the button with the name.
+func (p *person) asked(question, name string) {
+	p.t.Helper()
+	p.Until(`all("[role=dialog]").at(-1)?.innerText.includes(` + quoted(question) + `)`)
+	p.hit(name)
+	p.Until(`!all("[role=dialog]").length`)
+}
+
 // quoted returns a text as a literal in JavaScript.
 func quoted(text string) string {
 	literal, err := json.Marshal(text)

@@ -12,7 +12,8 @@ type world struct {
 	*stacktest.Magpie
 	model *standIn
 	// desk is the stand-in of the system behind the webhook.
-	desk                                                                                *desk
+	desk *desk
+
 	collection, connector, document, agent, key, automation, integration, tool, inbound string
 }
 
@@ -21,43 +22,21 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	m := &world{model: chatModel(t), desk: openDesk(t)}
 	m.Magpie = stacktest.Start(t, "LLM_BASE_URL", m.model.url, "LLM_MODEL", "stand-in", "ALLOWED_PRIVATE_NETWORKS", "127.0.0.0/8")
-	make1 := func(query string, variables object) string {
-		t.Helper()
-		var made map[string]json.RawMessage
-		m.GraphQL(&made, query, variables)
-		for _, value := range made {
-			var entity struct {
-				ID          string
-				APIKey      struct{ ID string }
-				Integration struct{ ID string }
-			}
-			if err := json.Unmarshal(value, &entity); err != nil {
-				t.Fatal(err)
-			}
-			for _, id := range []string{entity.ID, entity.APIKey.ID, entity.Integration.ID} {
-				if id != "" {
-					return id
-				}
-			}
-		}
-		t.Fatal("nothing was made")
-		return ""
-	}
-	m.collection = make1(`mutation { createCollection(input: {name: "Handbook", description: "How we work"}) { id } }`, nil)
-	m.connector = make1(`mutation($c: ID!) { createConnector(input: {name: "Files", type: "file_upload", collection: $c}) { id } }`, object{"c": m.collection})
+	m.collection = m.make(t, `mutation { createCollection(input: {name: "Handbook", description: "How we work"}) { id } }`, nil)
+	m.connector = m.make(t, `mutation($c: ID!) { createConnector(input: {name: "Files", type: "file_upload", collection: $c}) { id } }`, object{"c": m.collection})
 	m.Upload(m.connector, map[string]string{
 		"office/lamps.md":   "# Lamps\n\nA broken lamp is replaced by the night shift. Call 4711.\n\n## Spare lamps\n\nSpare lamps are in room 12.\n",
 		"office/coffee.md":  "# Coffee\n\nThe coffee machine is cleaned on Fridays.\n",
 		"office/parking.md": "# Parking\n\nVisitors park behind the house. The barrier opens at seven.\n",
 		"bad.docx":          "this is no document",
 	})
-	m.agent = make1(`mutation { createAgent(input: {name: "Caretaker", systemPrompt: "You look after the house.", tools: ["search_documents"]}) { id } }`, nil)
-	m.key = make1(`mutation($c: ID!) { createAPIKey(input: {name: "Site", allowedHosts: ["example.com"], allowedCollections: [$c]}) { apiKey { id } } }`, object{"c": m.collection})
-	m.integration = make1(`mutation($url: String!) { createToolIntegration(input: {provider: "webhook", name: "Desk", slug: "desk", config: {url: $url}}) { id } }`, object{"url": m.desk.url})
-	m.tool = make1(`mutation($id: ID!, $schema: Map!) { saveWebhookTool(integrationId: $id, input: {name: "create_ticket", title: "Create a ticket", description: "Creates a ticket", method: "POST", path: "/tickets", inputSchema: $schema}) { id } }`,
+	m.agent = m.make(t, `mutation { createAgent(input: {name: "Caretaker", systemPrompt: "You look after the house.", tools: ["search_documents"]}) { id } }`, nil)
+	m.key = m.make(t, `mutation($c: ID!) { createAPIKey(input: {name: "Site", allowedHosts: ["example.com"], allowedCollections: [$c]}) { apiKey { id } } }`, object{"c": m.collection})
+	m.integration = m.make(t, `mutation($url: String!) { createToolIntegration(input: {provider: "webhook", name: "Desk", slug: "desk", config: {url: $url}}) { id } }`, object{"url": m.desk.url})
+	m.tool = m.make(t, `mutation($id: ID!, $schema: Map!) { saveWebhookTool(integrationId: $id, input: {name: "create_ticket", title: "Create a ticket", description: "Creates a ticket", method: "POST", path: "/tickets", inputSchema: $schema}) { id } }`,
 		object{"id": m.integration, "schema": object{"type": "object", "properties": object{"title": object{"type": "string"}}, "required": []string{"title"}}})
-	m.inbound = make1(`mutation { createInboundIntegration(input: {provider: "github", name: "Code"}) { integration { id } } }`, nil)
-	m.automation = make1(`mutation($a: ID!) { createAutomation(input: {name: "Reports", agentId: $a, kind: SCHEDULE, trigger: {cron: "0 9 * * 1"}, instructions: "Write a report."}) { id } }`, object{"a": m.agent})
+	m.inbound = m.make(t, `mutation { createInboundIntegration(input: {provider: "github", name: "Code"}) { integration { id } } }`, nil)
+	m.automation = m.make(t, `mutation($a: ID!) { createAutomation(input: {name: "Reports", agentId: $a, kind: SCHEDULE, trigger: {cron: "0 9 * * 1"}, instructions: "Write a report."}) { id } }`, object{"a": m.agent})
 	var found struct {
 		Documents struct {
 			Edges []struct{ Node struct{ ID string } }
@@ -69,4 +48,28 @@ func newWorld(t *testing.T) *world {
 	}
 	m.document = found.Documents.Edges[0].Node.ID
 	return m
+}
+
+// make runs a mutation and returns the id of what it makes.
+func (m *world) make(t *testing.T, query string, variables object) string {
+	t.Helper()
+	var made map[string]json.RawMessage
+	m.GraphQL(&made, query, variables)
+	for _, value := range made {
+		var entity struct {
+			ID          string
+			APIKey      struct{ ID string }
+			Integration struct{ ID string }
+		}
+		if err := json.Unmarshal(value, &entity); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{entity.ID, entity.APIKey.ID, entity.Integration.ID} {
+			if id != "" {
+				return id
+			}
+		}
+	}
+	t.Fatal("nothing was made")
+	return ""
 }
