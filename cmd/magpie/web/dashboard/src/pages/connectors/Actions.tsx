@@ -99,7 +99,7 @@ export function Actions({ connector, openJob, reload }: Props) {
               </Menu.Item>
             </>
           )}
-          <Menu.Item color="red" leftSection={<Icon name="trash" size={16} />} onClick={() => void end()}>
+          <Menu.Item c="red" leftSection={<Icon name="trash" size={16} />} onClick={() => void end()}>
             {t('connectors.delete')}
           </Menu.Item>
         </Menu.Dropdown>

@@ -99,7 +99,7 @@ export function Invitations() {
                 </Menu.Item>
               )}
               {invitation.status === 'PENDING' && (
-                <Menu.Item color="red" leftSection={<Icon name="close" size={16} />} onClick={() => void onRevoke(invitation)}>
+                <Menu.Item c="red" leftSection={<Icon name="close" size={16} />} onClick={() => void onRevoke(invitation)}>
                   {t('people.keys.revoke')}
                 </Menu.Item>
               )}

@@ -111,7 +111,7 @@ export function Members() {
                   <Menu.Item leftSection={<Icon name="key" size={16} />} onClick={() => void onPassword(member)}>
                     {t('people.passwordLink')}
                   </Menu.Item>
-                  <Menu.Item color="red" leftSection={<Icon name="trash" size={16} />} onClick={() => void onRemove(member)}>
+                  <Menu.Item c="red" leftSection={<Icon name="trash" size={16} />} onClick={() => void onRemove(member)}>
                     {t('people.remove')}
                   </Menu.Item>
                 </>
