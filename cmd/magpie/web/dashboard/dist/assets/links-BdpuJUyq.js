@@ -1,1 +1,0 @@
-import{n as e}from"./Title-Bo_ZMRWO.js";import{r as t}from"./useRouter-7IUCOyUO.js";import{n}from"./link-wHe6xoRA.js";import{O as r}from"./i18n-CtykiyAG.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};

@@ -1,0 +1,139 @@
+package dashboard_test
+
+import (
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+
+	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
+)
+
+// hostile is a document that would do harm if a page made HTML of it.
+const hostile = `# Old lamps
+
+Old lamps are in the cellar.
+
+<script>window.harmed = 1</script>
+
+<img src="x" onerror="window.harmed = 2">
+
+An [old lamp](javascript:window.harmed=3), and ![its picture](javascript:window.harmed=4).
+
+    <script>window.harmed = 7</script> <img src="x" onerror="window.harmed = 8">
+
+<iframe srcdoc="<script>parent.harmed = 5</script>"></iframe> <a href="#" onclick="window.harmed = 6">More about old lamps</a>
+`
+
+func TestReading(t *testing.T) {
+	m := newWorld(t)
+	collection := m.make(t, `mutation { createCollection(input: {name: "Archive"}) { id } }`, nil)
+	connector := m.make(t, `mutation($c: ID!) { createConnector(input: {name: "Cellar", type: "file_upload", collection: $c}) { id } }`, object{"c": collection})
+	m.Upload(connector, map[string]string{"cellar/old.md": hostile})
+	m.Member("VIEWER")
+	owner := func(t *testing.T, path string) *person {
+		t.Helper()
+		return signIn(t, m.Magpie, stacktest.Email, stacktest.Password, path)
+	}
+	t.Run("document", func(t *testing.T) { documentFlow(owner(t, "/documents")) })
+	t.Run("search", func(t *testing.T) { searchFlow(owner(t, "/search")) })
+}
+
+// documentFlow reads a document, restricts it, deletes it and restores it.
+func documentFlow(p *person) {
+	p.t.Helper()
+	p.fill("Title or path", "old")
+	p.Until(`location.search.includes("q=old") && all("tr").length === 2`)
+	p.hit("Old lamps")
+	p.sees(`<script>window.harmed = 7</script> <img src="x" onerror="window.harmed = 8">`)
+	p.Is(`document.querySelectorAll("main script, main img, main iframe, main a[href^=javascript], main [onclick]").length`, "0")
+	p.tab("Passages")
+	p.sees("1 of 1 passages")
+	p.Is(`typeof harmed`, "undefined")
+	p.tab("Details")
+	p.sees("cellar/old.md")
+	p.sees("Metadata")
+
+	p.tab("Readers")
+	p.sees("Nobody restricted it by hand.")
+	p.hit("Restrict")
+	p.Until(`field("People")`)
+	p.enter("People", stacktest.Email)
+	p.accessibleHere("the restriction of a document")
+	p.asked("Only those you name", "Restrict")
+	p.sees("Only these may read it")
+	p.fill("Email address of a person", "viewer@example.com")
+	p.Press("\r")
+	p.Until(`all("[role=alert]").some((e) => e.innerText.includes("does not find it"))`)
+	p.hit("End the restriction")
+	p.asked("finds it again", "End the restriction")
+	p.sees("Nobody restricted it by hand.")
+	p.tab("History")
+	p.sees("Restriction ended")
+
+	p.hit("Delete")
+	p.asked("Delete the document?", "Delete")
+	p.hit("Undo")
+	p.Until(`title() === "Old lamps" && says("Restored")`)
+	p.hit("Delete")
+	p.asked("Delete the document?", "Delete")
+	p.Until(`location.pathname === "/documents" && settled()`)
+	p.choose("State", "Deleted")
+	p.row("old.md", "Restore")
+	p.hit("Restore")
+	p.Until(`says("No document matches")`)
+	p.Clean()
+}
+
+// searchFlow searches, narrows, and asks why something is found or not.
+func searchFlow(p *person) {
+	p.t.Helper()
+	p.fill("Search the documents", "lam")
+	p.Until(`all("[role=option]").some((e) => e.innerText === "Lamps")`)
+	p.accessibleHere("suggestions")
+	p.Click(`all("[role=option]").find((e) => e.innerText === "Lamps")`)
+	p.Until(`location.search.includes("q=Lamps") && all("mark").length > 0 && field("Archive")`)
+	p.Click(`field("Archive")`)
+	p.Until(`location.search.includes("in=") && says("Remove all filters") && !all("h2").some((e) => e.innerText === "Lamps")`)
+	p.Eval(`history.back()`, nil)
+	p.Until(`!location.search.includes("in=") && all("h2").some((e) => e.innerText === "Lamps")`)
+
+	p.hit("Lamps")
+	p.Until(`all("[role=dialog] [aria-current=true]").some((e) => e.innerText.includes("night shift"))`)
+	p.accessibleHere("the preview of a result")
+	p.tab("Why do I see this?")
+	p.sees("“lamps” is in the title")
+	p.accessibleHere("why a result is there")
+	p.Press("\u001b")
+	p.Until(`!all("[role=dialog]").length`)
+
+	p.hit("More")
+	p.hit("Copy as curl")
+	p.Until(`all("[role=dialog] pre, [role=dialog] code").some((e) => e.innerText.includes("curl") && e.innerText.includes("Lamps"))`)
+	p.accessibleHere("a search as curl")
+	p.Press("\u001b")
+	p.Until(`!all("[role=dialog]").length`)
+	p.hit("More")
+	p.hit("Why is a document not found?")
+	p.Until(`field("Document")`)
+	p.enter("Document", "Parking")
+	p.hit("Explain")
+	p.sees("What helps:")
+	p.accessibleHere("why a document is not found")
+	p.Press("\u001b")
+	p.Until(`!all("[role=dialog]").length`)
+
+	p.fill("Search the documents", "xylophone")
+	p.Press("\r")
+	p.sees("Nothing was found")
+	p.Eval(`document.activeElement.blur()`, nil)
+	p.Press("/")
+	p.Until(`document.activeElement === field("Search the documents")`)
+	p.Eval(`document.activeElement.blur()`, nil)
+	p.Press("k", input.ModifierCtrl)
+	p.Until(`all("[role=dialog]").length === 1 && hit("Databases")`)
+	p.accessibleHere("the list of pages")
+	p.Type("datab")
+	p.Press("\r")
+	p.Until(`location.pathname === "/databases" && title() === "Databases"`)
+	p.Clean()
+}

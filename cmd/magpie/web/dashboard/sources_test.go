@@ -1,0 +1,341 @@
+package dashboard_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
+	"github.com/magpie-search/magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/testkit/githubserver"
+)
+
+// A webSite has pages that change, and answers that can be held.
+type webSite struct {
+	url string
+
+	mu    sync.Mutex
+	pages []string
+	held  chan struct{} // nil while pages are answered
+}
+
+func newWebSite(t *testing.T, pages ...string) *webSite {
+	t.Helper()
+	s := &webSite{pages: pages}
+	server := httptest.NewServer(s)
+	t.Cleanup(func() { s.release(); server.Close() })
+	s.url = server.URL
+	return s
+}
+
+func (s *webSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	pages, held := s.pages, s.held
+	s.mu.Unlock()
+	w.Header().Set("Content-Type", "text/html")
+	if r.URL.Path == "/guide/" {
+		for _, page := range pages {
+			_, _ = fmt.Fprintf(w, "<a href=\"/guide/%s\">%s</a>\n", page, page)
+		}
+		return
+	}
+	name := strings.TrimPrefix(r.URL.Path, "/guide/")
+	for _, page := range pages {
+		if page != name {
+			continue
+		}
+		if held != nil {
+			select {
+			case <-held:
+			case <-r.Context().Done():
+			}
+		}
+		_, _ = fmt.Fprintf(w, "<html><head><title>About %s</title></head><body><h1>About %s</h1><p>All that there is to know about the %s of the house.</p></body></html>", name, name, name)
+		return
+	}
+	http.NotFound(w, r)
+}
+
+// has replaces the pages.
+func (s *webSite) has(pages ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pages = pages
+}
+
+// hold keeps the answers until release.
+func (s *webSite) hold() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = make(chan struct{})
+}
+
+func (s *webSite) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held != nil {
+		close(s.held)
+	}
+	s.held = nil
+}
+
+func TestSources(t *testing.T) {
+	m := newWorld(t)
+	owner := func(t *testing.T, path string) *person {
+		t.Helper()
+		return signIn(t, m.Magpie, stacktest.Email, stacktest.Password, path)
+	}
+	t.Run("collection", func(t *testing.T) { collectionFlow(owner(t, "/collections")) })
+	t.Run("web site", func(t *testing.T) { siteFlow(owner(t, "/connectors")) })
+	t.Run("repository", func(t *testing.T) { repositoryFlow(owner(t, "/connectors"), m) })
+	t.Run("files", func(t *testing.T) { fileFlow(owner(t, "/connectors"), m) })
+	t.Run("database", func(t *testing.T) { databaseFlow(owner(t, "/databases"), m) })
+}
+
+// deletes answers the question that asks for the name before something is deleted, first
+// with another name.
+func (p *person) deletes(name, button string) {
+	p.t.Helper()
+	label := "Type " + name + " to confirm"
+	p.fill(label, strings.ToLower(name))
+	p.Press("\r")
+	p.Is(`all("[role=dialog] button[type=submit]")[0].disabled`, "true")
+	p.accessibleHere("the question before a deletion")
+	p.fill(label, name)
+	p.asked(label, button)
+}
+
+// collectionFlow makes, changes and deletes a collection.
+func collectionFlow(p *person) {
+	p.t.Helper()
+	p.hit("New collection")
+	p.fill("Name", "Archive")
+	p.enter("Description", "What we no longer need")
+	p.accessibleHere("the form of a collection")
+	p.hit("Create")
+	p.Until(`title() === "Archive"`)
+	p.sees("What we no longer need")
+	p.hit("Count again")
+	p.sees("Counted again")
+	p.tab("Connectors")
+	p.sees("No connector fills this collection")
+	p.tab("Reliability")
+	p.hit("Measure now")
+	p.sees("Measured ")
+
+	p.tab("Settings")
+	p.fill("Name", "Attic")
+	p.hit("Save")
+	p.Until(`title() === "Attic"`)
+	p.enter("Embedding model", "no-such-model")
+	p.hit("Change the model")
+	p.asked("Every passage is embedded again in the background", "Change the model")
+	p.Until(`field("Embedding model").getAttribute("aria-invalid") === "true"`)
+
+	p.hit("Delete")
+	p.deletes("Attic", "Delete")
+	p.Until(`location.pathname === "/collections" && settled() && !` + rowWith("Attic"))
+	p.Clean()
+}
+
+// siteFlow makes a connector of a web site, and follows its syncs, also over a lost
+// connection. Then it changes the schedule.
+func siteFlow(p *person) {
+	p.t.Helper()
+	s := newWebSite(p.t, "lamps", "chairs", "tables")
+	s.hold()
+	sockets := `window.sockets = []; window.WebSocket = class extends WebSocket { constructor(...all) { super(...all); sockets.push(this); } };`
+	p.Do(chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := page.AddScriptToEvaluateOnNewDocument(sockets).Do(ctx)
+		return err
+	}))
+	p.open("/connectors/new")
+	p.hit("Web site")
+	p.enter("Name", "Guide")
+	p.choose("Collection", "Handbook")
+	p.enter("Start addresses", s.url+"/guide/")
+	p.enter("Pause between pages (ms)", "0")
+	p.hit("Save and sync")
+	p.Until(`title() === "Guide" && says("Live") && says("Running")`)
+	p.Until(`(window.cut ??= (sockets.at(-1).close(4999), true)) && says("Connection lost")`)
+	s.release()
+	p.sees("Completed")
+	p.sees("Live")
+	p.sees("(4 changes)") // freshness, with the page of links
+
+	s.has("lamps", "chairs", "tables", "roofs")
+	p.tab("Plan")
+	p.hit("Make a plan")
+	p.row("roofs", "Add")
+
+	p.tab("Settings")
+	p.choose("Interval of syncs", "Every hour")
+	p.hit("Save")
+	p.sees("Saved")
+	p.tab("Overview")
+	p.sees("Every hour")
+	p.hit("Pause")
+	p.hit("Resume")
+	p.sees("Resumed")
+	p.hit("Actions")
+	p.Until(`hit("Delete the connector")`)
+	p.accessibleHere("the menu of a connector")
+	p.hit("Delete the connector")
+	p.deletes("Guide", "Delete")
+	p.Until(`location.pathname === "/connectors" && settled() && !` + rowWith("Guide"))
+	p.Clean()
+}
+
+// repositoryFlow follows files that vanish from a repository: few are deleted, many wait in
+// quarantine.
+func repositoryFlow(p *person, m *world) {
+	p.t.Helper()
+	const repository, token = "acme/handbook", "github_pat_0123456789abcdef"
+	server := githubserver.New()
+	p.t.Cleanup(server.Close)
+	server.AddToken(token, githubserver.Token{Login: "ada", Repos: []string{"acme/*"}})
+	server.AddRepo(repository, githubserver.RepoOptions{Private: true})
+	add := func(name string) {
+		server.Put(repository, "", name+".md", []byte("# "+name+"\n\nAll that there is to know about "+name+".\n"))
+	}
+	remove := func(names ...string) {
+		for _, name := range names {
+			server.Delete(repository, "", name+".md")
+		}
+	}
+	for _, name := range []string{"Lamps", "Chairs", "Tables", "Doors", "Stairs", "Roofs"} {
+		add(name)
+	}
+	id := m.make(p.t, `mutation($input: CreateConnectorInput!) { createConnector(input: $input) { id } }`, object{"input": object{
+		"name": "Code", "type": "github", "collection": m.collection, "config": object{"repos": []string{repository}, "apiUrl": server.API, "content": []string{"files"}}, "credentials": object{"token": token},
+	}})
+	p.open("/connectors/" + id)
+	p.sees("Deliveries cannot be verified yet")
+	p.hit("Sync now")
+	p.sees("Completed")
+	remove("Roofs")
+	add("Windows")
+	p.tab("Plan")
+	p.hit("Make a plan")
+	p.row("Windows.md", "Add")
+	p.row("Roofs.md", "Delete")
+	p.sees("The deletion needs no approval")
+
+	remove("Lamps", "Chairs", "Tables")
+	p.hit("Sync now")
+	p.sees("The deletion of 4 documents waits for a decision")
+	p.hit("Look at them")
+	p.row("Chairs.md")
+	p.hit("Keep them")
+	p.asked("Keep 4 documents?", "Keep them")
+	p.sees("4 documents stay")
+	p.sees("Nothing is in quarantine")
+
+	remove("Doors")
+	p.hit("Sync now")
+	p.sees("The deletion of 5 documents waits for a decision")
+	p.hit("Delete them")
+	p.deletes("Code", "Delete them")
+	p.sees("The documents are being deleted")
+	p.sees("Nothing is in quarantine")
+	p.tab("Syncs")
+	p.Until(rowWith("Approved deletion", "Completed"))
+	p.Click(rowWith("Approved deletion") + `.querySelector("button")`)
+	p.hit("Restore deleted documents")
+	p.asked("5 documents were deleted", "Restore deleted documents")
+	p.sees("The documents are being restored")
+	p.tab("Documents")
+	p.row("Chairs.md", "Indexed")
+	p.Clean()
+}
+
+// fileFlow uploads a folder, a dropped file and one that is no document.
+func fileFlow(p *person, m *world) {
+	p.t.Helper()
+	folder := filepath.Join(p.t.TempDir(), "manual")
+	if err := os.Mkdir(folder, 0o750); err != nil {
+		p.t.Fatal(err)
+	}
+	for name, text := range map[string]string{"one.md": "# One\n\nThe first page.\n", "two.md": "# Two\n\nThe second page.\n", "bad.docx": "this is no document", ".hidden": "hidden"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	id := m.make(p.t, `mutation($c: ID!) { createConnector(input: {name: "Inbox", type: "file_upload", collection: $c}) { id } }`, object{"c": m.collection})
+	p.open("/connectors/" + id + "?tab=files")
+	p.Do(chromedp.SetUploadFiles(`input[aria-label="Choose a folder"]`, []string{folder}, chromedp.ByQuery))
+	p.sees("3 files uploaded")
+	p.sees("1 hidden file was left out")
+	p.Eval(`(() => {
+		const data = new DataTransfer();
+		data.items.add(new File(["# Dropped\n\nThe third page.\n"], "dropped.md"));
+		document.querySelector("[aria-label='Upload of files']").dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true}));
+	})()`, nil)
+	p.sees("4 files uploaded")
+	p.Until(`all("tr").length === 5`)
+	p.hit("Index them now")
+	p.tab("Overview")
+	p.sees("Completed with failures")
+	p.tab("Items")
+	p.row("dropped.md", "Indexed")
+	p.row("bad.docx", "Failed", "Word document is damaged")
+	p.hit("Retry all failed")
+	p.sees("The items are being synced again")
+	p.tab("Files")
+	p.Until(rowWith("two.md"))
+	p.Click(rowWith("two.md") + `.querySelector("input")`)
+	p.hit("Delete selected (1)")
+	p.asked("Delete 1 file?", "Delete")
+	p.sees("1 file deleted")
+	p.Until(`all("tr").length === 4`)
+	p.Clean()
+}
+
+// databaseFlow attaches a database, reads its schema and queries it.
+func databaseFlow(p *person, m *world) {
+	p.t.Helper()
+	urls := testkit.EmptyDatabase(p.t)
+	owner, err := pgx.Connect(p.t.Context(), urls.OwnerURL)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	_, err = owner.Exec(p.t.Context(), `create table lamps (id int primary key, room text not null); comment on table lamps is 'Lamps of the house';
+		insert into lamps values (1, 'the hall'), (2, 'the cellar'); grant usage on schema public to public; grant select on lamps to public; analyze`)
+	if err := errors.Join(err, owner.Close(p.t.Context())); err != nil {
+		p.t.Fatal(err)
+	}
+	host, port, login := testkit.TCP(p.t, urls.AppURL)
+	password, _ := login.Password()
+	id := m.make(p.t, `mutation($input: CreateConnectorInput!) { createConnector(input: $input) { id } }`, object{"input": object{
+		"name": "House", "type": "postgresql", "collection": m.collection, "credentials": object{"user": login.Username(), "password": password},
+		"config": object{"host": host, "port": port, "database": urls.Name, "allowWriteAccess": true, "sslMode": "disable"},
+	}})
+	p.open("/connectors/" + id)
+	p.hit("Read the schema")
+	p.sees("Completed")
+	p.open("/databases")
+	p.hit("House")
+	p.hit("public.lamps")
+	p.sees("Lamps of the house")
+	p.row("room", "text")
+	p.hit("Query it")
+	p.hit("Run")
+	p.row("2", "the cellar")
+	p.sees("2 rows in")
+	p.fill("SQL", "update lamps set room = 'the attic'")
+	p.hit("Run")
+	p.sees("SHOW are allowed, not UPDATE")
+	p.accessibleHere("a refused statement")
+	p.Clean()
+}
