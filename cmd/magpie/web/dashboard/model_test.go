@@ -80,7 +80,7 @@ func (c completion) call() (name, arguments string) {
 	if found := use.FindStringSubmatch(question); found != nil {
 		wanted, arguments = found[1], found[2]
 	} else if strings.Contains(question, "ticket") {
-		wanted, arguments = "desk__", `{"title": "Broken lamp"}`
+		wanted, arguments = "desk_", `{"title": "Broken lamp"}`
 	}
 	for _, tool := range c.Tools {
 		if strings.HasPrefix(tool.Function.Name, wanted) {

@@ -20,13 +20,15 @@ import (
 var axe string
 
 // prelude has functions that find what a person sees: button, link, tab or option by its
-// name, a field by its label. An open dialog or drawer hides the page below it.
+// name, a field by its label. An open menu, dialog or drawer hides the page below it.
 const prelude = `
 const visible = (e) => e.getClientRects().length > 0 && !e.closest('[aria-hidden=true]');
 const named = (e) => (e.getAttribute('aria-label') || e.innerText || e.value || '').trim();
 const all = (s) => [...document.querySelectorAll(s)].filter(visible);
 const hit = (name) => {
   const found = all('button, a[href], [role=button], [role=menuitem], [role=option], [role=tab], [role=radio], input[type=submit], label, summary, tr.row').filter((e) => !e.disabled);
+  const menu = all('[role=menu]').at(-1);
+  if (menu) return found.find((e) => menu.contains(e) && named(e) === name) ?? found.find((e) => menu.contains(e) && named(e).startsWith(name));
   const top = all('[role=dialog]').at(-1);
   const here = top ? found.filter((e) => top.contains(e) || e.closest('[role=listbox], [role=menu]')) : found;
   return here.find((e) => named(e) === name) ?? here.find((e) => named(e).startsWith(name));

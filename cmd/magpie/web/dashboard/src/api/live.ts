@@ -7,6 +7,14 @@ import { accessToken, renew } from '../session/session';
 
 let shared: Client | null = null;
 
+// How often the connection is tried, and how long its answer may take, in milliseconds.
+const keepAlive = 10_000;
+const patience = 5_000;
+let answer: number | undefined;
+
+// A connection over a network that is gone says nothing, and looks like one without news. It is ended, and made again.
+window.addEventListener('offline', () => shared?.terminate());
+
 // socket returns the WebSocket's client, which connects with the first subscription and
 // disconnects after the last.
 export function socket(): Client {
@@ -18,6 +26,14 @@ export function socket(): Client {
       return { authorization: `Bearer ${token}` };
     },
     retryAttempts: 0, // watch tries again with its cursor
+    keepAlive,
+    on: {
+      ping: (received) => {
+        if (!received) answer = window.setTimeout(() => shared?.terminate(), patience);
+      },
+      pong: () => window.clearTimeout(answer),
+      closed: () => window.clearTimeout(answer),
+    },
   });
   return shared;
 }

@@ -15,7 +15,7 @@ interface Props {
 export function Markdown({ children, cite }: Props) {
   const text = cite ? withCitations(children) : children;
   return (
-    <Typography className="wrap">
+    <Typography className="wrap prose">
       <ReactMarkdown
         remarkPlugins={[remarkGfm]}
         components={{

@@ -1,4 +1,4 @@
-import { Button, Group, Radio, Select, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
+import { Button, Group, Loader, Radio, Select, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
 import { type FormEvent, useRef, useState } from 'react';
 import { useQuery } from 'urql';
 import { problemOf } from '../../api/errors';
@@ -122,7 +122,7 @@ function Consent({ approval, onDecided }: Props) {
 // Edit approves a call with other arguments, which the service checks.
 function Edit({ approval, given, close, onDecided }: Props & { given: SchemaValues; close: () => void }) {
   const { decide, running, error } = useDecide(approval, onDecided);
-  const [{ data }] = useQuery({ query: ApprovalsToolsDocument, requestPolicy: 'cache-first' });
+  const [{ data, error: unread }] = useQuery({ query: ApprovalsToolsDocument, requestPolicy: 'cache-first' });
   const [values, setValues] = useState(given);
   const [raw, setRaw] = useState(false);
   const [lacking, setLacking] = useState<string[]>([]);
@@ -140,6 +140,8 @@ function Edit({ approval, given, close, onDecided }: Props & { given: SchemaValu
     setLacking(absent);
     if (absent.length === 0) void decide('EDIT', { arguments: values, confirm: isDeletion ? typed : undefined });
   };
+  // Without its schema the form would drop an argument whose text is deleted.
+  if (!data && !unread) return <Loader role="status" size="sm" aria-label={t('common.loading')} />;
   return (
     <form ref={form} onSubmit={submit} noValidate>
       <Stack gap="sm">

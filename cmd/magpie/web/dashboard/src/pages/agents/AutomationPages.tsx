@@ -60,7 +60,13 @@ export function NewAutomationPage() {
                   {one?.description ?? t('agents.auto.emptyHelp')}
                 </Text>
                 <Group>
-                  <ButtonLink to="/automations/new" search={{ template: one?.name ?? 'empty' }} size="xs" variant="light">
+                  <ButtonLink
+                    to="/automations/new"
+                    search={{ template: one?.name ?? 'empty' }}
+                    size="xs"
+                    variant="light"
+                    aria-label={`${t('agents.template.use')}: ${one?.title ?? t('agents.auto.empty')}`}
+                  >
                     {t('agents.template.use')}
                   </ButtonLink>
                 </Group>
@@ -96,6 +102,8 @@ export function AutomationPage() {
   const isEditor = useMay('EDITOR');
   const [{ data, error }, again] = useQuery({ query: AutomationsOneDocument, variables: { id: automationId }, pause: !isEditor });
   const update = useAction(AutomationsUpdateDocument, { success: t('common.saved'), quiet: true });
+  // How many runs were begun here: another one makes the list be read.
+  const [begun, setBegun] = useState(0);
   if (!data) {
     return (
       <Page title={t('agents.auto.title')} above={above()}>
@@ -108,7 +116,12 @@ export function AutomationPage() {
   const row = data.automation;
   const mayChange = row.runAs === 'SERVICE' || row.ownerID === me.user.id;
   return (
-    <Page title={row.name} description={row.description} above={above()} actions={<Actions row={row} mayChange={mayChange} />}>
+    <Page
+      title={row.name}
+      description={row.description}
+      above={above()}
+      actions={<Actions row={row} mayChange={mayChange} onRun={() => setBegun(begun + 1)} />}
+    >
       {row.disabledReason && (
         <Alert color="yellow" variant="light" icon={<Icon name="warning" />} title={t('agents.auto.disabled')}>
           {row.disabledReason}
@@ -120,7 +133,7 @@ export function AutomationPage() {
           <Tabs.Tab value="settings">{t('agents.auto.settings')}</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="runs">
-          <AutomationRuns automation={row} mayRun={mayChange} />
+          <AutomationRuns key={begun} automation={row} mayRun={mayChange} />
         </Tabs.Panel>
         <Tabs.Panel value="settings" maw="46rem">
           <AutomationForm
@@ -138,7 +151,7 @@ export function AutomationPage() {
   );
 }
 
-function Actions({ row, mayChange }: { row: AutomationFieldsFragment; mayChange: boolean }) {
+function Actions({ row, mayChange, onRun }: { row: AutomationFieldsFragment; mayChange: boolean; onRun: () => void }) {
   const navigate = oneRoute.useNavigate();
   const isAdmin = useMay('ADMIN');
   const [testing, setTesting] = useState(false);
@@ -175,13 +188,13 @@ function Actions({ row, mayChange }: { row: AutomationFieldsFragment; mayChange:
           {t('common.delete')}
         </Button>
       )}
-      {testing && <RunNow row={row} close={() => setTesting(false)} />}
+      {testing && <RunNow row={row} onRun={onRun} close={() => setTesting(false)} />}
     </Group>
   );
 }
 
 // RunNow starts a run with an event that the person makes up.
-function RunNow({ row, close }: { row: AutomationFieldsFragment; close: () => void }) {
+function RunNow({ row, onRun, close }: { row: AutomationFieldsFragment; onRun: () => void; close: () => void }) {
   const [payload, setPayload] = useState<unknown>(Object.fromEntries(eventFields[row.kind].map((field) => [field, ''])));
   const run = useAction(AutomationsRunDocument, { success: t('agents.auto.started'), quiet: true });
   return (
@@ -189,7 +202,9 @@ function RunNow({ row, close }: { row: AutomationFieldsFragment; close: () => vo
       <form
         onSubmit={async (event) => {
           event.preventDefault();
-          if (await run.run({ id: row.id, payload: (payload as Record<string, unknown> | undefined) ?? null })) close();
+          if (!(await run.run({ id: row.id, payload: (payload as Record<string, unknown> | undefined) ?? null }))) return;
+          onRun();
+          close();
         }}
       >
         <Stack>

@@ -1,5 +1,5 @@
 import { Button, Group, List, Modal, Stack, Text, Title } from '@mantine/core';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { formatNumber, t, tValue } from '../../i18n';
 import { type Column, DataTable } from '../../kit/DataTable';
 import { Empty } from '../../kit/Empty';
@@ -24,6 +24,14 @@ export function AutomationRuns({ automation, mayRun }: { automation: AutomationF
   const [opened, setOpened] = useState<string | null>(null);
   const list = usePaged(AutomationsRunsDocument, { automationId: automation.id }, (data) => data.automationRuns);
   const open = list.rows.find(({ id }) => id === opened);
+  const isGoingOn = list.rows.some(({ status }) => status === 'QUEUED' || status === 'RUNNING');
+  const reload = useRef(list.reload);
+  reload.current = list.reload;
+  useEffect(() => {
+    if (!isGoingOn) return;
+    const timer = window.setInterval(() => reload.current(), 2000);
+    return () => window.clearInterval(timer);
+  }, [isGoingOn]);
   const columns: Column<Run>[] = [
     {
       key: 'title',
@@ -153,7 +161,13 @@ function Details({ run, automation, mayRun, close, reload }: DetailProps) {
             </Button>
           )}
           {isOpen && (
-            <Button variant="default" loading={cancel.running} onClick={() => void cancel.run({ id: run.id })}>
+            <Button
+              variant="default"
+              loading={cancel.running}
+              onClick={async () => {
+                if (await cancel.run({ id: run.id })) reload();
+              }}
+            >
               {t('agents.run.cancel')}
             </Button>
           )}

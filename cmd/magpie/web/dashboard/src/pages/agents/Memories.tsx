@@ -39,6 +39,9 @@ export function Memories({ agentId }: { agentId: string }) {
     all.reload();
     if (query !== '') search({ requestPolicy: 'network-only' });
   };
+  // What is searched for may change while a deletion is confirmed.
+  const latest = useRef(reload);
+  latest.current = reload;
   const list: Paged<Memory> =
     query === ''
       ? all
@@ -55,7 +58,7 @@ export function Memories({ agentId }: { agentId: string }) {
   const remove = useAction(AgentsDeleteMemoryDocument, { success: t('common.deleted') });
   const del = async (memory: Memory) => {
     const sure = await confirm({ title: t('agents.memory.delete'), body: memory.content, action: t('common.delete') });
-    if (sure && (await remove.run({ id: memory.id, agentId }))) reload();
+    if (sure && (await remove.run({ id: memory.id, agentId }))) latest.current();
   };
   const columns: Column<Memory>[] = [
     {
@@ -92,10 +95,15 @@ export function Memories({ agentId }: { agentId: string }) {
       cell: (memory) =>
         (!memory.shared || isEditor) && (
           <Group gap={4} justify="flex-end" wrap="nowrap">
-            <ActionIcon variant="subtle" color="gray" aria-label={t('common.edit')} onClick={() => setForm(memory)}>
+            <ActionIcon variant="subtle" color="gray" aria-label={`${t('common.edit')}: ${memory.content}`} onClick={() => setForm(memory)}>
               <Icon name="edit" size={16} />
             </ActionIcon>
-            <ActionIcon variant="subtle" color="gray" aria-label={t('common.delete')} onClick={() => void del(memory)}>
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              aria-label={`${t('common.delete')}: ${memory.content}`}
+              onClick={() => void del(memory)}
+            >
               <Icon name="trash" size={16} />
             </ActionIcon>
           </Group>

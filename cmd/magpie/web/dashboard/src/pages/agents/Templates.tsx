@@ -72,7 +72,13 @@ export function Templates() {
               </Text>
               {isEditor && (
                 <Group gap="xs">
-                  <ButtonLink to="/agents/new" search={{ template: template.id }} size="xs" variant="light">
+                  <ButtonLink
+                    to="/agents/new"
+                    search={{ template: template.id }}
+                    size="xs"
+                    variant="light"
+                    aria-label={`${t('agents.template.use')}: ${template.name}`}
+                  >
                     {t('agents.template.use')}
                   </ButtonLink>
                   {!template.builtIn && (

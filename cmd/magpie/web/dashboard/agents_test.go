@@ -1,0 +1,207 @@
+package dashboard_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
+)
+
+// submit presses a button of a form of the page, whatever else has its name.
+func (p *person) submit(name string) {
+	p.t.Helper()
+	button := `all("main form button").find((e) => named(e) === ` + quoted(name) + ` && !e.disabled)`
+	p.Until(button + ` && ` + still)
+	p.Click(button)
+}
+
+// confirm presses a button of the dialog that opens.
+func (p *person) confirm(name string) {
+	p.t.Helper()
+	p.Until(`all("[role=dialog]").length > 0`)
+	p.hit(name)
+}
+
+// tell sends a message to the agent, when its last run has ended.
+func (p *person) tell(message string) {
+	p.t.Helper()
+	p.fill("Message", message)
+	p.Until(`hit("Send")`)
+	p.Press("\r")
+}
+
+// offline cuts the window off from the network, or ends that.
+func offline(is bool) chromedp.Action {
+	return network.EmulateNetworkConditions(is, 0, -1, -1)
+}
+
+func TestAgents(t *testing.T) {
+	m := newWorld(t)
+	t.Run("made", func(t *testing.T) { makingAnAgent(t, m) })
+	t.Run("a lost connection", func(t *testing.T) { aLostConnection(t, m) })
+	t.Run("decided about", func(t *testing.T) { decidingWhatAgentsMayDo(t, m) })
+}
+
+func makingAnAgent(t *testing.T, m *world) {
+	p := signIn(t, m.Magpie, stacktest.Email, stacktest.Password, "/agents")
+	p.hit("New agent")
+	p.fill("Name", "Porter")
+	p.fill("Instructions", "You answer at the door.")
+	p.hit("Ask a person")
+	p.hit("All collections")
+	p.choose("Collections that it may search", "Handbook")
+	p.Press("\x1b")
+	p.fill("Greeting", "Good morning!")
+	p.hit("Create")
+	p.Until(`title() === "Porter"`)
+	p.sees("Good morning!")
+
+	p.hit("Edit")
+	p.fill("Name", "Concierge")
+	p.hit("Create a ticket")
+	p.hit("Save")
+	p.Until(`title() === "Concierge"`)
+	var got struct {
+		Agents struct {
+			Edges []struct {
+				Node struct {
+					Name               string
+					Tools, Collections []string
+					AllCollections     bool
+				}
+			}
+		}
+	}
+	m.GraphQL(&got, `{ agents(first: 10) { edges { node { name tools collections allCollections } } } }`, nil)
+	agents := got.Agents.Edges
+	at := slices.IndexFunc(agents, func(edge struct {
+		Node struct {
+			Name               string
+			Tools, Collections []string
+			AllCollections     bool
+		}
+	}) bool {
+		return edge.Node.Name == "Concierge"
+	})
+	if at < 0 {
+		t.Fatalf("the agents are %+v", agents)
+	}
+	if agent := agents[at].Node; !slices.Equal(agent.Tools, []string{"search_documents", "get_document", "ask_human", "desk.create_ticket"}) || !slices.Equal(agent.Collections, []string{m.collection}) || agent.AllCollections {
+		t.Errorf("the agent is %+v", agent)
+	}
+
+	p.hit("Actions")
+	p.accessibleHere("the menu of an agent")
+	p.hit("Make a template of it")
+	p.fill("Category", "house")
+	p.accessibleHere("the form of a template")
+	p.hit("Save")
+	p.sees("Saved")
+	p.open("/agents?tab=templates")
+	p.fill("Find a template", "Concierge")
+	p.hit("Actions: Concierge")
+	p.hit("Edit")
+	p.fill("Name", "Doorkeeper")
+	p.hit("Save")
+	p.fill("Find a template", "Doorkeeper")
+	p.hit("Use it: Doorkeeper")
+	p.Until(`field("Name")?.value === "Doorkeeper" && field("Instructions").value === "You answer at the door."`)
+	p.hit("Create")
+	p.Until(`title() === "Doorkeeper"`)
+	p.hit("Actions")
+	p.hit("Delete the agent")
+	p.fill("Type Doorkeeper to confirm", "Doorkeeper")
+	p.confirm("Delete")
+	p.Until(`location.pathname === "/agents" && settled() && hit("Concierge") && !hit("Doorkeeper")`)
+	p.hit("Templates")
+	p.fill("Find a template", "Doorkeeper")
+	p.hit("Actions: Doorkeeper")
+	p.hit("Delete")
+	p.fill("Type Doorkeeper to confirm", "Doorkeeper")
+	p.confirm("Delete")
+	p.sees("No template fits")
+	p.Clean()
+}
+
+// actingAgent makes an agent that may create tickets and ask people.
+func (m *world) actingAgent() (id string) {
+	var made struct{ CreateAgent struct{ ID string } }
+	m.GraphQL(&made, `mutation { createAgent(input: {name: "Clerk", systemPrompt: "You help.", tools: ["search_documents", "ask_human", "desk.create_ticket"]}) { id } }`, nil)
+	return made.CreateAgent.ID
+}
+
+// What was missed while the network was away arrives without a reload.
+func aLostConnection(t *testing.T, m *world) {
+	p := signIn(t, m.Magpie, stacktest.Email, stacktest.Password, m.address("/agents/{agent}"))
+	p.tell("Tell me slowly who replaces a broken lamp")
+	p.sees("The lamp is replaced")
+	p.Do(offline(true))
+	m.model.goOn()
+	p.sees("Connection lost")
+	p.Do(offline(false))
+	p.sees("replaced by the night shift")
+	p.sees("tokens (")
+	p.Clean()
+}
+
+func decidingWhatAgentsMayDo(t *testing.T, m *world) {
+	agent := m.actingAgent()
+	p := signIn(t, m.Magpie, stacktest.Email, stacktest.Password, "/approvals")
+	p.sees("Nothing waits for a decision")
+	q := signIn(t, m.Magpie, stacktest.Email, stacktest.Password, "/agents/"+agent)
+	q.tell("Create a ticket")
+	q.sees("Allow this tool")
+
+	open := `all("nav a").some((e) => e.textContent.replace(/\s+/g, " ").includes("Approvals11 open"))`
+	p.Until(`all("tr.row").length === 1`)
+	p.Until(open)
+	p.accessibleHere("the menu with an open approval")
+	if names := linkNames(p); !slices.Contains(names, "Approvals 1 open") {
+		t.Errorf("the links are named %q", names)
+	}
+	p.Click(`all("tr.row a")[0]`)
+	p.Until(`location.pathname.startsWith("/approvals/")`)
+	p.sees("May decide: the person of the run")
+	deep := p.Text(`location.pathname`)
+	p.submit("Approve")
+	p.sees("Decided by you (on the dashboard)")
+	q.sees("tokens (")
+	p.Until(`!(` + open + `)`)
+	p.open("/approvals?tab=history")
+	p.sees("Approved")
+	p.choose("State", "Expired")
+	p.sees("Nothing was decided yet")
+	p.open(deep)
+	p.sees("Decided by you (on the dashboard)")
+
+	p.open("/approvals/settings")
+	p.choose("Calls that change", "Never allow")
+	p.hit("Add a rule for a tool")
+	p.fill("Tool", "jira.*")
+	p.hit("Save")
+	p.sees("Saved")
+	p.open("/approvals/settings")
+	p.Until(`field("Calls that change")?.value === "Never allow" && field("Tool").value === "jira.*"`)
+	q.hit("New conversation")
+	q.tell("Create a ticket")
+	q.sees("tokens (")
+	if got := m.desk.received(); len(got) != 1 {
+		t.Errorf("the desk received %q", got)
+	}
+	p.Clean()
+	q.Clean()
+}
+
+// linkNames returns the accessible names of the links.
+func linkNames(p *person) (names []string) {
+	for _, node := range p.Accessible()["link"] {
+		if name, ok := node.Name.Value.(string); ok {
+			names = append(names, strings.Join(strings.Fields(name), " "))
+		}
+	}
+	return names
+}
