@@ -6,6 +6,7 @@ import (
 	"github.com/chromedp/cdproto/input"
 
 	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 // hostile is a document that would do harm if a page made HTML of it.
@@ -30,12 +31,27 @@ func TestReading(t *testing.T) {
 	connector := m.make(t, `mutation($c: ID!) { createConnector(input: {name: "Cellar", type: "file_upload", collection: $c}) { id } }`, object{"c": collection})
 	m.Upload(connector, map[string]string{"cellar/old.md": hostile})
 	m.Member("VIEWER")
+	s := newWebSite(t, "lamps")
+	crawler := m.make(t, `mutation($c: ID!, $config: Map!) { createConnector(input: {name: "Guide", type: "web_crawler", collection: $c, config: $config}) { id } }`,
+		object{"c": collection, "config": object{"startUrls": []string{s.url + "/guide/"}, "delayMs": 0}})
+	m.sync(t, crawler)
 	owner := func(t *testing.T, path string) *person {
 		t.Helper()
 		return signIn(t, m.Magpie, stacktest.Email, stacktest.Password, path)
 	}
 	t.Run("document", func(t *testing.T) { documentFlow(owner(t, "/documents")) })
 	t.Run("search", func(t *testing.T) { searchFlow(owner(t, "/search")) })
+}
+
+// sync syncs a connector to the end.
+func (m *world) sync(t *testing.T, connector string) {
+	t.Helper()
+	job := m.make(t, `mutation($c: ID!) { startSync(connectorId: $c) { id } }`, object{"c": connector})
+	testkit.WaitFor(t, "the sync", func() bool {
+		var now struct{ SyncJob struct{ Status string } }
+		m.GraphQL(&now, `query($id: ID!) { syncJob(id: $id) { status } }`, object{"id": job})
+		return now.SyncJob.Status == "COMPLETED"
+	})
 }
 
 // documentFlow reads a document, restricts it, deletes it and restores it.
@@ -91,7 +107,7 @@ func searchFlow(p *person) {
 	p.Until(`all("[role=option]").some((e) => e.innerText === "Lamps")`)
 	p.accessibleHere("suggestions")
 	p.Click(`all("[role=option]").find((e) => e.innerText === "Lamps")`)
-	p.Until(`location.search.includes("q=Lamps") && all("mark").length > 0 && field("Archive")`)
+	p.Until(`location.search.includes("q=Lamps") && all("mark").length > 0 && field("Archive") && field("Web site")`)
 	p.Click(`field("Archive")`)
 	p.Until(`location.search.includes("in=") && says("Remove all filters") && !all("h2").some((e) => e.innerText === "Lamps")`)
 	p.Eval(`history.back()`, nil)

@@ -94,9 +94,9 @@ function FacetField({
   );
 }
 
-// nameOf returns a value as people call it: types of documents and languages have names of their own.
+// nameOf returns a value as people call it: types of documents and kinds of sources have names of their own.
 export function nameOf(name: ListName, label: string): string {
-  if (name === 'type') return tValue(`search.type.${label}`, label.replaceAll('_', ' '));
+  if (name === 'type' || name === 'source') return tValue(`search.${name}.${label}`, label.replaceAll('_', ' '));
   return label;
 }
 

@@ -1,1 +1,0 @@
-import{n as e}from"./Title-D9ppmZ4d.js";import{r as t}from"./useRouter-C62ZPpsd.js";import{n}from"./link-Dlfc6GBJ.js";import{O as r}from"./i18n-BzYGZrNl.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
