@@ -42,6 +42,8 @@ func offline(is bool) chromedp.Action {
 func TestAgents(t *testing.T) {
 	m := newWorld(t)
 	t.Run("made", func(t *testing.T) { makingAnAgent(t, m) })
+	t.Run("remember", func(t *testing.T) { whatAnAgentRemembers(t, m) })
+	t.Run("run", func(t *testing.T) { runningAnAgent(t, m) })
 	t.Run("a lost connection", func(t *testing.T) { aLostConnection(t, m) })
 	t.Run("decided about", func(t *testing.T) { decidingWhatAgentsMayDo(t, m) })
 }
@@ -127,11 +129,102 @@ func makingAnAgent(t *testing.T, m *world) {
 	p.Clean()
 }
 
+func whatAnAgentRemembers(t *testing.T, m *world) {
+	p := signIn(t, m.Magpie, stacktest.Email, stacktest.Password, m.address("/agents/{agent}?tab=memories"))
+	p.hit("New memory")
+	p.fill("Text", "Lamps are warm white")
+	p.accessibleHere("the form of a memory")
+	p.hit("Save")
+	p.hit("Edit: Lamps are warm white")
+	p.fill("Text", "Lamps are cold white")
+	p.hit("Save")
+	p.fill("Search memories", "cold lamps")
+	p.hit("Delete: Lamps are cold white")
+	p.confirm("Delete")
+	p.sees("No memory fits")
+	p.Clean()
+}
+
 // actingAgent makes an agent that may create tickets and ask people.
 func (m *world) actingAgent() (id string) {
 	var made struct{ CreateAgent struct{ ID string } }
 	m.GraphQL(&made, `mutation { createAgent(input: {name: "Clerk", systemPrompt: "You help.", tools: ["search_documents", "ask_human", "desk.create_ticket"]}) { id } }`, nil)
 	return made.CreateAgent.ID
+}
+
+func runningAnAgent(t *testing.T, m *world) {
+	agent := m.actingAgent()
+	p := signIn(t, m.Magpie, stacktest.Email, stacktest.Password, "/agents/"+agent)
+
+	p.tell("Who replaces a broken lamp?")
+	p.sees("replaced by the night shift")
+	p.sees("Step 1")
+	p.Click(`all("summary")[0]`)
+	p.sees("2 passages found")
+
+	p.tell(`Please use ask_human {"question": "Which lamp?", "options": ["Hall", "Stairs"]}`)
+	p.sees("Suggested answers")
+	p.accessibleHere("a question of an agent")
+	p.hit("Stairs")
+	p.submit("Answer")
+	p.sees("Answer: Stairs")
+
+	p.tell("Create a ticket")
+	p.sees("Allow this tool")
+	p.submit("Edit")
+	p.fill("title", "Dark stairs")
+	p.accessibleHere("the arguments of a call, edited")
+	p.hit("Approve with these changes")
+	p.sees("Decided by you (on the dashboard)")
+	p.Until(`says("tokens (") && !says("The agent goes on")`)
+	if got := m.desk.received(); len(got) != 1 || got[0] != `{"title":"Dark stairs"}` {
+		t.Errorf("the desk received %q", got)
+	}
+
+	p.hit("New conversation")
+	p.tell("Create another ticket")
+	p.sees("Allow this tool")
+	p.fill("Comment", "Not today")
+	p.submit("Reject")
+	p.sees("Comment: Not today")
+	p.sees("tokens (")
+	if got := m.desk.received(); len(got) != 0 {
+		t.Errorf("a rejected call was made: %q", got)
+	}
+
+	p.hit("New conversation")
+	p.tell("Create a third ticket")
+	p.sees("Allow this tool")
+	p.choose("Allow this tool", "for all runs of the agent")
+	p.submit("Approve")
+	p.sees("tokens (")
+	p.hit("Permissions")
+	p.sees("desk.create_ticket")
+	p.hit("Revoke")
+	p.sees("Later calls of the tool ask again.")
+	p.accessibleHere("the question before a permission ends")
+	p.confirm("Revoke")
+	p.sees("Revoked")
+
+	p.hit("Runs")
+	p.Until(`all("tr.row").length === 5`)
+	p.hit("Create another ticket")
+	p.Until(`title() === "Run" && settled()`)
+	p.sees("Comment: Not today")
+	p.sees("replaced by the night shift")
+	p.hit("Open the conversation")
+	p.Until(`title() === "Clerk" && says("Create another ticket")`)
+
+	p.hit("Conversations")
+	p.hit("Actions: Create another ticket")
+	p.hit("Rename")
+	p.fill("Title", "The second ticket")
+	p.hit("Save")
+	p.hit("Actions: The second ticket")
+	p.hit("Delete")
+	p.confirm("Delete")
+	p.Until(`all("tr.row").length === 2`)
+	p.Clean()
 }
 
 // What was missed while the network was away arrives without a reload.

@@ -11,15 +11,9 @@ import (
 // back goes to the page before.
 var back = chromedp.Evaluate(`history.back()`, nil)
 
-// holds reports whether an expression is true.
-func (p *person) holds(expression string) bool {
-	p.t.Helper()
-	return p.Text(`Boolean(`+expression+`)`) == "true"
-}
-
-// What other services send the browser back with is told in words, with a way on.
-func TestComingBackFromOtherServices(t *testing.T) {
-	m := newWorld(t)
+// comingBack checks that what other services send the browser back with is told in words,
+// with a way on.
+func comingBack(t *testing.T, m *world) {
 	p := signIn(t, m.Magpie, stacktest.Email, stacktest.Password, "/search")
 	for _, one := range []struct{ path, says, leads string }{
 		{"/oauth-done?oauth=connected&provider=github&grant=1", "GitHub is connected.", "/integrations"},
