@@ -23,6 +23,8 @@ type object = map[string]any
 //   - "broken off": it ends the connection in the middle of its answer
 type standIn struct {
 	url string
+	// What it answers, and the title of the ticket that it opens.
+	answer, ticket string
 
 	mu   sync.Mutex
 	gate chan struct{} // closed when the answers of now may go on
@@ -39,7 +41,7 @@ func (m *standIn) goOn() {
 // chatModel starts a stand-in of a chat model.
 func chatModel(t *testing.T) *standIn {
 	t.Helper()
-	m := &standIn{gate: make(chan struct{})}
+	m := &standIn{answer: "The lamp is **replaced** by the night shift [1].", ticket: "Broken lamp", gate: make(chan struct{})}
 	server := httptest.NewServer(http.HandlerFunc(m.complete))
 	t.Cleanup(server.Close)
 	m.url = server.URL + "/v1"
@@ -67,7 +69,7 @@ func (c completion) question() (text string) {
 var use = regexp.MustCompile(`\buse (\w+) (\{.*\})`)
 
 // call returns the call that the question asks for, while it has not been made.
-func (c completion) call() (name, arguments string) {
+func (c completion) call(ticket string) (name, arguments string) {
 	if c.Messages[len(c.Messages)-1].Role == "tool" {
 		return "", ""
 	}
@@ -80,7 +82,7 @@ func (c completion) call() (name, arguments string) {
 	if found := use.FindStringSubmatch(question); found != nil {
 		wanted, arguments = found[1], found[2]
 	} else if strings.Contains(question, "ticket") {
-		wanted, arguments = "desk_", `{"title": "Broken lamp"}`
+		wanted, arguments = "desk_", fmt.Sprintf(`{"title": %q}`, ticket)
 	}
 	for _, tool := range c.Tools {
 		if strings.HasPrefix(tool.Function.Name, wanted) {
@@ -107,11 +109,11 @@ func (m *standIn) complete(w http.ResponseWriter, r *http.Request) {
 		}
 		_, _ = fmt.Fprintf(w, "data: %s\n\n", text) // the reader may be gone
 	}
-	if name, arguments := in.call(); name != "" {
+	if name, arguments := in.call(m.ticket); name != "" {
 		say(object{"tool_calls": []object{{"index": 0, "id": "call_1", "type": "function", "function": object{"name": name, "arguments": arguments}}}}, nil)
 		say(object{}, "tool_calls")
 	} else {
-		for n, word := range strings.SplitAfter("The lamp is **replaced** by the night shift [1].", " ") {
+		for n, word := range strings.SplitAfter(m.answer, " ") {
 			if n == 4 {
 				pause(w, r, in.question(), gate)
 			}

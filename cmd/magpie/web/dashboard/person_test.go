@@ -3,7 +3,9 @@ package dashboard_test
 import (
 	_ "embed"
 	"encoding/json"
+	"flag"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -146,6 +148,24 @@ func (p *person) asked(question, name string) {
 	p.Until(`all("[role=dialog]").at(-1)?.innerText.includes(` + quoted(question) + `)`)
 	p.hit(name)
 	p.Until(`!all("[role=dialog]").length`)
+}
+
+// pictures is the folder of screenshots: go test ./cmd/magpie/web/dashboard -pictures FOLDER.
+var pictures = flag.String("pictures", "", "folder for screenshots of the dashboard")
+
+// picture takes a screenshot of the window, light and dark, if a folder is set.
+func (p *person) picture(name string) {
+	p.t.Helper()
+	if *pictures == "" {
+		return
+	}
+	p.Do(chromedp.EmulateViewport(1280, 800))
+	for _, look := range []string{"dark", "light"} {
+		p.Do(scheme(look))
+		p.Until(`document.documentElement.dataset.mantineColorScheme === ` + quoted(look) + ` && ` + still)
+		p.Screenshot(filepath.Join(*pictures, "dashboard-"+name+"-"+look+".png"))
+	}
+	p.Do(chromedp.EmulateViewport(1280, 900))
 }
 
 // quoted returns a text as a literal in JavaScript.

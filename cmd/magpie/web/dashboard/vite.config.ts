@@ -22,7 +22,6 @@ export default defineConfig({
     target: 'es2022',
     assetsInlineLimit: 0, // the content security policy allows no data: scripts
     modulePreload: { polyfill: false },
-    manifest: '.manifest.json',
     chunkSizeWarningLimit: 600,
   },
   server: {

@@ -1,4 +1,5 @@
 import { createRouter } from '@tanstack/react-router';
+import { takeFocus } from '../kit/Page';
 import { accessRoutes, oauthRoutes } from '../pages/access/routes';
 import { agentRoutes } from '../pages/agents/routes';
 import { collectionRoutes } from '../pages/collections/routes';
@@ -26,6 +27,10 @@ const routeTree = rootRoute.addChildren([
 ]);
 
 export const router = createRouter({ routeTree, defaultPreload: 'intent', scrollRestoration: true });
+
+router.subscribe('onBeforeNavigate', ({ fromLocation, pathChanged }) => {
+  if (fromLocation && pathChanged) takeFocus();
+});
 
 declare module '@tanstack/react-router' {
   interface Register {

@@ -14,6 +14,12 @@ interface Props {
   children: ReactNode;
 }
 
+// The first page of a visit leaves the focus where the browser begins, so that the first Tab offers to skip the menu.
+let takesFocus = false;
+export const takeFocus = () => {
+  takesFocus = true;
+};
+
 // Page is the frame of every page: it names the browser's tab and takes the focus when
 // the person comes to it, so that a screen reader reads its title.
 export function Page({ title, description, actions, above, narrow, children }: Props) {
@@ -22,6 +28,7 @@ export function Page({ title, description, actions, above, narrow, children }: P
     document.title = `${title} · Magpie`;
   }, [title]);
   useEffect(() => {
+    if (!takesFocus) return;
     if (document.activeElement === document.body || document.activeElement?.closest('nav, header'))
       heading.current?.focus({ preventScroll: true });
   }, []);

@@ -1,0 +1,66 @@
+package dashboard_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"os"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
+	"github.com/magpie-search/magpie/internal/testkit/browser"
+)
+
+const (
+	entryLimit = 190_000 // bytes of gzip
+	paintLimit = 1000    // milliseconds
+)
+
+// What the page names is loaded before anything is shown.
+func TestTheEntryIsSmall(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("dist/index.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var zipped bytes.Buffer
+	files := regexp.MustCompile(`(?:src|href)="/(assets/[^"]+)"`).FindAllSubmatch(page, -1)
+	for _, file := range files {
+		content, err := os.ReadFile("dist/" + string(file[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		zip := gzip.NewWriter(&zipped)
+		if _, err := zip.Write(content); err != nil {
+			t.Fatal(err)
+		}
+		if err := zip.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d files, %d bytes of gzip", len(files), zipped.Len())
+	if len(files) < 2 || zipped.Len() > entryLimit {
+		t.Errorf("the entry is %d files with %d bytes of gzip, want at most %d", len(files), zipped.Len(), entryLimit)
+	}
+}
+
+// The first visit, with nothing in the browser's cache. Other tests run at the same time,
+// so the quickest of some visits counts.
+func TestTheFirstPaintIsQuick(t *testing.T) {
+	m := stacktest.Start(t)
+	best := paintLimit + 1
+	for range 5 {
+		tab := browser.Visit(t, m.URL+"/sign-in", browser.Options{Width: 1280, Height: 900, Prelude: prelude})
+		tab.Until(`settled() && performance.getEntriesByName("first-contentful-paint").length`)
+		paint, err := strconv.Atoi(tab.Text(`Math.ceil(performance.getEntriesByName("first-contentful-paint")[0].startTime)`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		best = min(best, paint)
+	}
+	t.Logf("first contentful paint after %d ms", best)
+	if best > paintLimit {
+		t.Errorf("the first contentful paint takes %d ms, want at most %d", best, paintLimit)
+	}
+}
