@@ -90,8 +90,7 @@ func TestAskingQuestions(t *testing.T) {
 	p.Until(`title() === "Lamps of the house"`)
 	p.Eval(keepSaved, nil)
 	for _, format := range []struct{ item, end, part string }{{"Save as Markdown", ".md", "night shift"}, {"Save as JSON", ".json", "night shift"}} {
-		p.hit("Actions for Lamps of the house")
-		p.hit(format.item)
+		p.pick("Actions for Lamps of the house", format.item)
 		p.Until(`Object.entries(saved).some(([name, text]) => name.endsWith(` + quoted(format.end) + `) && text.includes(` + quoted(format.part) + `))`)
 	}
 
@@ -128,8 +127,7 @@ func TestAskingQuestions(t *testing.T) {
 	p.open("/ask")
 	p.fill("Find a conversation", "Lamps of the house")
 	p.Until(`all("[aria-label=Conversations] a[href^='/ask/']").length === 1`)
-	p.hit("Actions for Lamps of the house")
-	p.hit("Delete")
+	p.pick("Actions for Lamps of the house", "Delete")
 	p.sees("is deleted with its questions")
 	p.accessibleHere("the question before a deletion")
 	p.confirm("Delete")

@@ -22,7 +22,8 @@ import (
 var axe string
 
 // prelude has functions that find what a person sees: button, link, tab or option by its
-// name, a field by its label. An open menu, dialog or drawer hides the page below it.
+// name, a field by its label. An open menu, dialog or drawer hides the page below it, and a
+// notification what it lies on until it goes.
 const prelude = `
 const visible = (e) => e.getClientRects().length > 0 && !e.closest('[aria-hidden=true]');
 const named = (e) => (e.getAttribute('aria-label') || e.innerText || e.value || '').trim();
@@ -34,6 +35,11 @@ const hit = (name) => {
   const top = all('[role=dialog]').at(-1);
   const here = top ? found.filter((e) => top.contains(e) || e.closest('[role=listbox], [role=menu]')) : found;
   return here.find((e) => named(e) === name) ?? here.find((e) => named(e).startsWith(name));
+};
+const clear = (e) => {
+  e.scrollIntoView({block: 'nearest'});
+  const r = e.getBoundingClientRect();
+  return !document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2)?.closest('.mantine-Notification-root');
 };
 const says = (text) => document.body.innerText.includes(text);
 const field = (name) => {
@@ -80,8 +86,16 @@ func (p *person) open(path string) {
 // hit presses what has the name, or a name that begins so.
 func (p *person) hit(name string) {
 	p.t.Helper()
-	p.Until(`hit(` + quoted(name) + `) && ` + still)
+	p.Until(`hit(` + quoted(name) + `) && clear(hit(` + quoted(name) + `)) && ` + still)
 	p.Click(`hit(` + quoted(name) + `)`)
+}
+
+// pick opens a menu and takes an item.
+func (p *person) pick(menu, item string) {
+	p.t.Helper()
+	p.hit(menu)
+	p.Until(`all("[role=menu]").length > 0`)
+	p.hit(item)
 }
 
 // sees waits until the page shows the text.

@@ -62,12 +62,17 @@ export function useConversation(id: string | null): Conversation {
     },
     [id, client],
   );
+  // One after another: the client answers a query that is under way already from before what is to be read.
+  const queue = useRef(Promise.resolve());
+  const reload = useCallback(() => {
+    queue.current = queue.current.then(() => read(null));
+    return queue.current;
+  }, [read]);
   useEffect(() => {
     current.current = id;
     setState({ ...none, loading: id !== null });
-    void read(null);
-  }, [id, read]);
-  const reload = useCallback(() => read(null), [read]);
+    void reload();
+  }, [id, reload]);
   const change = useCallback((messageId: string, part: Partial<Message>) => {
     setState((old) => ({
       ...old,
