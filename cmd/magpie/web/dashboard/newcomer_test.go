@@ -68,7 +68,6 @@ func (p *person) uploadManual() {
 	p.Do(chromedp.SetUploadFiles(`input[type=file][webkitdirectory]`, []string{folder}, chromedp.ByQuery))
 	p.sees(fmt.Sprintf("%d files uploaded", files))
 	p.sees(fmt.Sprintf("%d documents can be found, 0 wait, 0 failed.", files))
-	p.picture("welcome")
 }
 
 // intranet is a site of two pages.

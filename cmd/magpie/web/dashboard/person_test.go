@@ -174,6 +174,7 @@ func (p *person) picture(name string) {
 		return
 	}
 	p.Do(chromedp.EmulateViewport(1280, 800))
+	p.Eval(`all(".mantine-Notification-root").forEach((e) => { e.style.visibility = "hidden"; })`, nil)
 	for _, look := range []string{"dark", "light"} {
 		p.Do(scheme(look))
 		p.Until(`document.documentElement.dataset.mantineColorScheme === ` + quoted(look) + ` && ` + still)

@@ -11,6 +11,9 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
 	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
 	"github.com/magpie-search/magpie/internal/testkit/browser"
 )
@@ -48,14 +51,17 @@ func TestTheEntryIsSmall(t *testing.T) {
 	}
 }
 
-// The first visit, with nothing in the browser's cache. Other tests run at the same time,
-// so the quickest of some visits counts, and nothing is said of a machine with more to do
-// than it has processors.
+// A visit with nothing in the browser's cache. Other tests run at the same time, so the
+// quickest of some visits counts, and nothing is said of a machine with more to do than
+// it has processors.
 func TestTheFirstPaintIsQuick(t *testing.T) {
 	m := stacktest.Start(t)
+	// The first page that a window opens waits until the browser has started a process.
+	tab := browser.Visit(t, m.URL+"/sign-in", browser.Options{Width: 1280, Height: 900, Prelude: prelude})
+	tab.Do(network.Enable(), network.SetCacheDisabled(true))
 	var paints []int
-	for range 5 {
-		tab := browser.Visit(t, m.URL+"/sign-in", browser.Options{Width: 1280, Height: 900, Prelude: prelude})
+	for range 8 {
+		tab.Do(chromedp.Reload())
 		tab.Until(`settled() && performance.getEntriesByName("first-contentful-paint").length`)
 		paint, err := strconv.Atoi(tab.Text(`Math.ceil(performance.getEntriesByName("first-contentful-paint")[0].startTime)`))
 		if err != nil {

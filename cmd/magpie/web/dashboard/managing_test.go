@@ -1,0 +1,229 @@
+package dashboard_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+
+	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
+)
+
+func TestManaging(t *testing.T) {
+	m := newWorld(t)
+	for _, flow := range []struct {
+		name string
+		of   func(*person, *world)
+	}{
+		{"keys", keyFlow},
+		{"people", peopleFlow},
+		{"analytics", analyticsFlow},
+		{"audit", auditFlow},
+		{"account", accountFlow},
+		{"usage", usageFlow},
+	} {
+		t.Run(flow.name, func(t *testing.T) {
+			p := signIn(t, m.Magpie, stacktest.Email, stacktest.Password, "/keys")
+			flow.of(p, m)
+			p.Clean()
+		})
+	}
+	t.Run("doors", func(t *testing.T) { doorFlow(t, m) })
+}
+
+// keyFlow changes, rotates and revokes a key.
+func keyFlow(p *person, m *world) {
+	p.t.Helper()
+	p.hit("Site")
+	p.Until(`title() === "Site"`)
+	p.fill("Name", "Website")
+	p.fill("Requests a minute", "30")
+	p.hit("Save")
+	p.Until(`title() === "Website"`)
+	p.sees("svc_pk_…")
+	p.hit("Rotate")
+	p.Until(`all("[role=dialog]").length`)
+	p.accessibleHere("the rotation of a key")
+	p.hit("Rotate")
+	p.Until(`all("[role=dialog] input, [role=dialog] code").some((e) => (e.value ?? e.innerText).startsWith("svc_sk_"))`)
+	p.hit("I have copied them")
+	p.sees("The keys before work until")
+	p.hit("Revoke")
+	p.deletes("Website", "Revoke")
+	p.sees("This pair was revoked")
+	var key struct {
+		APIKey struct {
+			Status             string
+			RateLimitPerMinute *int
+		}
+	}
+	m.GraphQL(&key, `query($id: ID!) { apiKey(id: $id) { status rateLimitPerMinute } }`, object{"id": m.key})
+	if key.APIKey.Status != "REVOKED" || key.APIKey.RateLimitPerMinute == nil || *key.APIKey.RateLimitPerMinute != 30 {
+		p.t.Errorf("the key is %+v", key.APIKey)
+	}
+}
+
+// peopleFlow changes the role of a member, makes a password link for them, asks what they
+// find, and removes them; and revokes an invitation.
+func peopleFlow(p *person, m *world) {
+	p.t.Helper()
+	email, _ := m.Member("VIEWER")
+	p.open("/people")
+	p.hit("Actions for A viewer")
+	p.accessibleHere("the menu of a member")
+	p.hit("Change the role")
+	p.Until(`all("[role=dialog]").length`)
+	p.accessibleHere("the role of a member")
+	p.hit("Editor")
+	p.hit("Save")
+	p.row("A viewer", "Editor")
+
+	p.hit("Actions for A viewer")
+	p.hit("Make a password link")
+	p.sees("An earlier link stops working")
+	p.hit("Make the link")
+	p.Until(`all("[role=dialog]").some((e) => e.innerText.includes("/reset-password"))`)
+	link := p.Text(`all("[role=dialog] code, [role=dialog] input").map((e) => e.value ?? e.innerText).find((text) => text.includes("/reset-password"))`)
+	p.hit("I have copied it")
+	viewer := visitor(p.t, m.Magpie, strings.TrimPrefix(link, m.URL))
+	viewer.fill("New password", "an even better password")
+	viewer.hit("Set the password and sign in")
+	viewer.Until(`location.pathname !== "/reset-password" && settled()`)
+	viewer.Clean()
+
+	p.tab("Who sees a document")
+	p.fill("Person", email)
+	p.fill("Document", "Lamps")
+	p.Until(`all("[role=option]").length`)
+	p.Click(`all("[role=option]")[0]`)
+	p.hit("Check")
+	p.sees(email + " finds it")
+
+	p.tab("Invitations")
+	p.hit("Invite somebody")
+	p.fill("Email address", "new@example.com")
+	p.hit("Make the invitation")
+	p.hit("I have copied it")
+	p.row("new@example.com", "Pending")
+	p.hit("Actions for new@example.com")
+	p.hit("Revoke")
+	p.asked("You can invite the address again", "Revoke")
+	p.sees("The invitation is revoked")
+
+	p.tab("Roles")
+	p.sees("Each role may do everything")
+	p.tab("Source groups")
+	p.sees("No connector imports permissions")
+	p.tab("Sign-in")
+	p.sees("By email and password")
+	p.tab("Members")
+	p.hit("Actions for A viewer")
+	p.hit("Remove from the workspace")
+	p.deletes("A viewer", "Remove")
+	p.Until(`!` + rowWith("A viewer"))
+}
+
+// analyticsFlow sees a question that found nothing, and asks it again.
+func analyticsFlow(p *person, _ *world) {
+	p.t.Helper()
+	p.open("/search?q=zeppelin")
+	p.sees("Nothing was found")
+	// The records are written each second.
+	p.open("/analytics")
+	for deadline := time.Now().Add(time.Minute); p.Text(`says("Nobody has asked anything yet")`) == "true" && time.Now().Before(deadline); {
+		p.open("/analytics")
+	}
+	p.tab("Without results")
+	p.row("zeppelin")
+	p.hit("zeppelin")
+	p.Until(`location.pathname === "/search" && new URLSearchParams(location.search).get("q")?.includes("zeppelin")`)
+}
+
+// auditFlow finds an entry of before, and what changed.
+func auditFlow(p *person, _ *world) {
+	p.t.Helper()
+	p.open("/audit")
+	p.fill("Text in action or names", "Website")
+	p.Press("\r")
+	p.row("Website")
+	p.Until(`new URLSearchParams(location.search).size > 0`)
+	p.hit("Export")
+	p.Until(`all("[role=menuitem]").length === 2`)
+	p.accessibleHere("the menu of the export")
+	p.Press("\x1b")
+}
+
+// accountFlow changes the name, the language and the appearance, which hold after a
+// reload, and ends another session.
+func accountFlow(p *person, m *world) {
+	p.t.Helper()
+	other := signIn(p.t, m.Magpie, stacktest.Email, stacktest.Password, "/search")
+	p.open("/account")
+	p.fill("Name", "The Owner")
+	p.hit("Save")
+	p.Until(`hit("Account: The Owner")`)
+	p.fill("Current password", "not this one")
+	p.fill("New password", "a new good password")
+	p.hit("Change the password")
+	p.sees("The present password is wrong")
+	p.choose("Language", "Deutsch")
+	p.Until(`title() === "Konto"`)
+	p.open("/account")
+	p.Is(`title()`, "Konto")
+	p.Is(`document.documentElement.lang`, "de")
+	p.choose("Sprache", "English")
+	p.Until(`title() === "Account"`)
+	p.hit("Dark")
+	p.Until(`document.documentElement.dataset.mantineColorScheme === "dark"`)
+	p.open("/account")
+	p.Until(`document.documentElement.dataset.mantineColorScheme === "dark"`)
+	p.hit("As the device")
+	p.Until(`document.documentElement.dataset.mantineColorScheme === "light"`)
+	p.hit("End")
+	p.sees("The session has ended")
+	other.Do() // it is still open
+	other.open("/search")
+	other.Until(`location.pathname === "/sign-in"`)
+}
+
+// usageFlow reads the pages that only show.
+func usageFlow(p *person, _ *world) {
+	p.t.Helper()
+	p.open("/usage")
+	p.row("Handbook")
+	p.open("/applications")
+	p.sees("/mcp")
+	p.open("/system")
+	p.sees("Schema of the database")
+	p.sees("stand-in")
+	p.row("magpie-upkeep")
+	p.Press("k", input.ModifierCtrl)
+	p.Until(`document.activeElement.matches("[role=dialog] input")`)
+	p.accessibleHere("the commands")
+	p.Type("usage")
+	p.Press("\r")
+	p.Until(`location.pathname === "/usage"`)
+}
+
+// doorFlow is turned away, signs in and out.
+func doorFlow(t *testing.T, m *world) {
+	t.Helper()
+	p := visitor(t, m.Magpie, "/documents?q=lamps")
+	p.Until(`location.pathname === "/sign-in"`)
+	p.fill("Email address", stacktest.Email)
+	p.fill("Password", "not the password")
+	p.Press("\r")
+	p.Until(`all("[role=alert]").length`)
+	p.fill("Password", stacktest.Password)
+	p.Press("\r")
+	p.Until(`location.pathname === "/documents" && new URLSearchParams(location.search).get("q") === "lamps"`)
+	p.Until(`hit("Account: The Owner")`)
+	p.hit("Account: The Owner")
+	p.accessibleHere("the menu of the person")
+	p.hit("Sign out")
+	p.Until(`location.pathname === "/sign-in" && settled()`)
+	p.open("/documents")
+	p.Until(`location.pathname === "/sign-in"`)
+	p.Clean()
+}
