@@ -18,6 +18,7 @@ BENCH ?=
 SOAK ?=
 # Judged sets that make eval measures; those that are not there are left out.
 JUDGED ?= testdata/judged $(patsubst %/qrels.tsv,%,$(wildcard ../shared/retrieval/*/qrels.tsv))
+SITE := cmd/magpie/web/dashboard
 GOLANGCI_VERSION := v2.12.0
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 DEADCODE_VERSION := v0.51.0
@@ -33,7 +34,7 @@ packages = $(shell grep -rl --include='*_test.go' '^func $(1)' . | xargs -n 1 di
 # What a recipe with tests ends with: the servers that tests share stop, and the outcome stays.
 finish = go run ./internal/tools/testservers && exit $$status
 
-.PHONY: help setup setup-tests build dashboard demo up down run test test-race verify lint fmt gen bench soak eval fuzz test-mcp clean
+.PHONY: help setup setup-tests build dashboard verify-dashboard demo up down run test test-race verify lint fmt gen bench soak eval fuzz test-mcp clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -48,7 +49,11 @@ build: ## build bin/magpie
 	@go build -o bin/magpie ./cmd/magpie
 
 dashboard: ## build the dashboard from its sources, with Node; what it writes is committed
-	@cd cmd/magpie/web/dashboard && npm ci --no-audit --no-fund --loglevel=error && npm run lint && npm test && npm run build
+	@cd $(SITE) && npm ci --no-audit --no-fund --loglevel=error && npm run lint && npm test && npm run build
+
+verify-dashboard: ## fail when the committed dashboard is not, byte by byte, what its sources build; needs Node
+	@$(MAKE) --no-print-directory dashboard
+	@changed=$$(git status --porcelain -- $(SITE)/dist); test -z "$$changed" || { echo "the dashboard is not what its sources build; run make dashboard, and commit:"; echo "$$changed"; exit 1; }
 
 demo: setup build ## sync a documentation folder and a bucket, search them, ask a question
 	@bin/magpie demo

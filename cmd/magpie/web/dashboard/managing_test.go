@@ -120,7 +120,8 @@ func peopleFlow(p *person, m *world) {
 	p.tab("Members")
 	p.hit("Actions for A viewer")
 	p.hit("Remove from the workspace")
-	p.deletes("A viewer", "Remove")
+	p.fill("Type "+email+" to confirm", email)
+	p.asked("Their sessions here end at once", "Remove")
 	p.Until(`!` + rowWith("A viewer"))
 }
 
