@@ -148,7 +148,7 @@ func withoutDocuments() map[string]string {
 		"Query.conversation": own, "Query.conversations": own, "Query.exportConversation": own, "Query.run": own, "Query.runs": own,
 		"Subscription.chatResume": own, "Subscription.agentRun": own, "Query.auditLog": admin, "Query.whyVisible": admin, "Query.documentReaders": admin, "Query.documentRestrictions": admin, "Query.queryAnalytics": "shows what was asked",
 		"Query.searchQuality": "shows what was asked", "Query.searchQualityDocuments": "has a test of its own, since it needs traffic",
-		"Query.syncJob":       job, "Query.syncJobs": job, "Subscription.syncProgress": job, "Subscription.connectorSync": job, "Query.sourceFiles": "has a test of its own, since the dossier is no upload",
+		"Query.syncJob": job, "Query.syncJobs": job, "Subscription.syncProgress": job, "Subscription.connectorSync": job, "Query.sourceFiles": "has a test of its own, since the dossier is no upload",
 		"Query.approval": own, "Query.approvals": own, "Subscription.approvalChanged": own,
 		"Query.agentMemory": own, "Query.agentMemories": own, "Query.searchAgentMemories": own,
 		"Subscription.documentStatus": "has a test of its own, since it does not end",

@@ -15,7 +15,9 @@ type failing struct {
 	err error
 }
 
-func (f *failing) Embed(context.Context, []string, embed.Purpose) ([][]float32, error) { return nil, f.err }
+func (f *failing) Embed(context.Context, []string, embed.Purpose) ([][]float32, error) {
+	return nil, f.err
+}
 
 func TestAWatchedEmbedderRemembersItsLastFailure(t *testing.T) {
 	t.Parallel()
