@@ -19,7 +19,7 @@ func TCP(t testing.TB, databaseURL string) (host string, port int, login *url.Us
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TCP(t testing.TB, databaseURL string) (host string, port int, login *url.Us
 	var goroutines sync.WaitGroup
 	t.Cleanup(func() { _ = listener.Close(); goroutines.Wait() })
 	forward := func(from net.Conn) {
-		to, err := net.Dial(network, address)
+		to, err := (&net.Dialer{}).DialContext(t.Context(), network, address)
 		if err != nil {
 			_ = from.Close()
 			return

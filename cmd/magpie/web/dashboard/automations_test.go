@@ -30,7 +30,7 @@ func deliver(t *testing.T, address, secret, id string) (status int) {
 	request.Header.Set("X-GitHub-Event", "issues")
 	request.Header.Set("X-GitHub-Delivery", id)
 	request.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
-	response, err := http.DefaultClient.Do(request)
+	response, err := new(http.Client).Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
