@@ -138,10 +138,9 @@ func collectionFlow(p *person) {
 	p.fill("Name", "Attic")
 	p.hit("Save")
 	p.Until(`title() === "Attic"`)
-	p.enter("Embedding model", "no-such-model")
-	p.hit("Change the model")
-	p.asked("Every passage is embedded again in the background", "Change the model")
-	p.Until(`field("Embedding model").getAttribute("aria-invalid") === "true"`)
+	p.Click(`field("Embedding model")`)
+	p.Until(`all("[role=option]").length === 1 && all("[role=option]")[0].innerText.startsWith("builtin-")`)
+	p.Press("\x1b")
 
 	p.hit("Delete")
 	p.deletes("Attic", "Delete")
