@@ -39,7 +39,8 @@ const hit = (name) => {
 const clear = (e) => {
   e.scrollIntoView({block: 'nearest'});
   const r = e.getBoundingClientRect();
-  return !document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2)?.closest('.mantine-Notification-root');
+  const over = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2)?.closest('.mantine-Notification-root');
+  return !over || over.contains(e);
 };
 const says = (text) => document.body.innerText.includes(text);
 const field = (name) => {
