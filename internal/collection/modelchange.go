@@ -85,7 +85,7 @@ func (c *Collections) readAttempt(ctx context.Context, row *ent.Collection, chan
 	// Without Redis no task runs, and the workers find the change again when it is back.
 	attempt, err := c.o.Attempts.Attempt(ctx, queue.Reembed{Workspace: row.WorkspaceID, Collection: row.ID})
 	if err != nil {
-		return nil //nolint:nilerr // see above
+		return nil //nolint:nilerr // the change waits, whether Redis tells it or not
 	}
 	if attempt.Running {
 		change.State = ModelRunning

@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
@@ -44,7 +45,7 @@ func TestTheKeyboardSuffices(t *testing.T) {
 	p.Until(`document.activeElement?.id === "content"`)
 
 	// Another page by the commands. The focus is on its title, so that screen readers say it.
-	p.Press("k", 2)
+	p.Press("k", input.ModifierCtrl)
 	p.Until(`document.activeElement.matches("[role=dialog] input")`)
 	p.Type("collec")
 	p.Press("\r")

@@ -124,7 +124,7 @@ func (m *standIn) complete(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprint(w, `data: {"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120}}`+"\n\ndata: [DONE]\n\n")
 }
 
-// pause is what happens in the middle of an answer.
+// pause waits or breaks off in the middle of an answer, if the question asks for that.
 func pause(w http.ResponseWriter, r *http.Request, question string, gate <-chan struct{}) {
 	_ = http.NewResponseController(w).Flush() // the reader may be gone
 	switch {
