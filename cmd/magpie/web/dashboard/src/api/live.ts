@@ -12,13 +12,11 @@ const keepAlive = 10_000;
 const patience = 5_000;
 let answer: number | undefined;
 
-// A connection over a network that is gone says nothing, and looks like one without news. It is ended, and made again.
-window.addEventListener('offline', () => shared?.terminate());
-
 // socket returns the WebSocket's client, which connects with the first subscription and
 // disconnects after the last.
 export function socket(): Client {
-  shared ??= createClient({
+  if (shared !== null) return shared;
+  shared = createClient({
     url: `${window.location.origin.replace(/^http/, 'ws')}/graphql`,
     connectionParams: async () => {
       const token = await accessToken();
@@ -35,6 +33,8 @@ export function socket(): Client {
       closed: () => window.clearTimeout(answer),
     },
   });
+  // A connection over a network that is gone says nothing, and looks like one without news. It is ended, and made again.
+  window.addEventListener('offline', () => shared?.terminate());
   return shared;
 }
 
