@@ -12,6 +12,7 @@ import (
 	"github.com/magpie-search/magpie/connectors/notion"
 	"github.com/magpie-search/magpie/connectors/postgresql"
 	"github.com/magpie-search/magpie/connectors/s3"
+	"github.com/magpie-search/magpie/connectors/salesforce"
 	"github.com/magpie-search/magpie/connectors/sharepoint"
 	"github.com/magpie-search/magpie/connectors/slack"
 	"github.com/magpie-search/magpie/connectors/webcrawler"
@@ -41,6 +42,7 @@ func Registry(d Deps) (*connectors.Registry, error) {
 		jira.Kind(d.Dial),
 		notion.Kind(d.Dial),
 		googledrive.Kind(d.Dial),
+		salesforce.Kind(d.Dial),
 		sharepoint.Kind(d.Dial),
 	)
 }

@@ -41,6 +41,9 @@ func optionsByDestination() map[string]struct{ steers, others []string } {
 		"google_drive": {[]string{"apiUrl", "authUrl", "directoryUrl"}, []string{"includeMyDrive", "includeSharedDrives", "includeSharedWithMe", "sharedDrives", "folders", "users", "exportFormat", "treatLinkAsPublic"}},
 		"sharepoint": {[]string{"graphUrl", "authUrl", "domainSuffix"}, []string{
 			"siteUrl", "sites", "libraries", "includePages", "includeLists", "includePersonalSites", "users", "excludedSites", "excludedPaths", "treatLinkAsPublic"}},
+		"salesforce": {[]string{"instanceUrl", "authUrl"}, []string{
+			"objects", "includeCustomObjects", "soqlFilter", "fields", "includeComments", "includeEmails", "includeTasks", "includeFiles", "knowledgeLanguages",
+			"knowledgeForReaders", "hierarchyObjects", "quotaShare", "apiVersion", "sandbox"}},
 		"file_upload": {},
 	}
 }
@@ -141,6 +144,9 @@ func TestChangedDestinations(t *testing.T) {
 		"google_drive": {config{"apiUrl": "https://proxy.example.com/google"},
 			[]config{{"apiUrl": "https://PROXY.example.com:443/"}, {"apiUrl": "https://proxy.example.com", "users": []any{"ada@example.com"}}},
 			[]config{{}, {"apiUrl": "http://proxy.example.com"}, {"apiUrl": "https://proxy.example.com", "authUrl": "https://evil.example.com"}, {"apiUrl": "https://proxy.example.com", "directoryUrl": "https://evil.example.com"}}},
+		"salesforce": {config{"instanceUrl": "https://acme.my.salesforce.com"},
+			[]config{{"instanceUrl": "https://ACME.my.salesforce.com:443/", "objects": []any{"Case"}}},
+			[]config{{"instanceUrl": "https://evil.my.salesforce.com"}, {"instanceUrl": "https://acme.my.salesforce.com", "authUrl": "https://evil.example.com"}}},
 		"sharepoint": {config{"sites": []any{"https://acme.sharepoint.com/sites/a"}},
 			[]config{{"graphUrl": "https://graph.microsoft.com/"}, {"graphUrl": "https://graph.microsoft.com:443/v1.0"}, {"sites": []any{"https://acme.sharepoint.com/sites/b"}}},
 			[]config{{"graphUrl": "https://graph.microsoft.us"}, {"authUrl": "https://login.microsoftonline.us"}, {"domainSuffix": "sharepoint.us"}}},
@@ -180,6 +186,7 @@ func settingsFor(t *testing.T, kind, address string) connectors.Settings {
 		"slack":      {Config: map[string]any{"apiUrl": address + "/api"}, Credentials: map[string]string{"botToken": "xoxb-" + word}},
 		"s3": {Config: map[string]any{"bucket": "docs", "endpoint": address, "region": "eu-west-1"},
 			Credentials: map[string]string{"accessKeyId": word + "id", "secretAccessKey": word}},
+		"salesforce": {Config: map[string]any{"instanceUrl": address}, Credentials: map[string]string{"clientId": "app", "clientSecret": word}},
 		"sharepoint": {Config: map[string]any{"graphUrl": address, "authUrl": address},
 			Credentials: map[string]string{"tenantId": "acme", "clientId": "app", "clientSecret": word}},
 		"web_crawler": {Config: map[string]any{"startUrls": []any{address + "/"}}, Credentials: map[string]string{"bearerToken": word}},
@@ -299,7 +306,7 @@ func TestErrorsDoNotRevealInternalNames(t *testing.T) {
 			}
 		}
 	}
-	if tried != 12 {
+	if tried != 13 {
 		t.Errorf("%d kinds were tried", tried)
 	}
 }

@@ -51,6 +51,8 @@ func moved(t *testing.T) map[string]struct {
 			}, `{"graphUrl":"https://GRAPH.microsoft.com:443/v1.0","sites":["https://acme.sharepoint.com/sites/b"]}`},
 		"gitlab": {`{"instanceUrl":"https://gitlab.example.com"}`, `{"token":"t0ken-old","webhookSecret":"s3cret-old"}`,
 			map[string]string{"instanceUrl": `{"instanceUrl":null}`, "apiUrl": `{"apiUrl":"https://evil.example.com"}`}, `{"instanceUrl":"https://GitLab.example.com:443/"}`},
+		"salesforce": {`{"instanceUrl":"https://acme.my.salesforce.com"}`, `{"clientId":"app","clientSecret":"s3cret-old"}`,
+			map[string]string{"instanceUrl": `{"instanceUrl":"https://evil.my.salesforce.com"}`, "authUrl": `{"authUrl":"https://evil.example.com"}`}, `{"instanceUrl":"https://ACME.my.salesforce.com:443/"}`},
 		"notion": {`{}`, `{"integrationToken":"t0ken-old"}`,
 			map[string]string{"apiUrl": `{"apiUrl":"https://evil.example.com"}`}, `{"apiUrl":"https://api.notion.com/v1"}`},
 		"s3": {`{"bucket":"docs","endpoint":"https://minio.example.com"}`, `{"accessKeyId":"id","secretAccessKey":"s3cret-old"}`,

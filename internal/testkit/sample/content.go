@@ -9,6 +9,7 @@ import (
 	"github.com/magpie-search/magpie/internal/testkit/gitlabserver"
 	"github.com/magpie-search/magpie/internal/testkit/jiraserver"
 	"github.com/magpie-search/magpie/internal/testkit/notionserver"
+	"github.com/magpie-search/magpie/internal/testkit/salesforceserver"
 	"github.com/magpie-search/magpie/internal/testkit/sharepointserver"
 	"github.com/magpie-search/magpie/internal/testkit/slackserver"
 )
@@ -83,6 +84,13 @@ func startNotion(s *Server) {
 	server.Add(notionserver.Page{Title: "Holidays", Parent: home, Text: "Everybody has 30 days a year. Ask two weeks before."})
 	s.Config["apiUrl"] = server.URL
 	s.Credentials["integrationToken"] = server.Token
+}
+
+func startSalesforce(s *Server) {
+	server := salesforceserver.NewSample(ada)
+	s.Cleanup(server.Close)
+	s.Config["instanceUrl"], s.Config["includeFiles"] = server.URL, true
+	s.Credentials["clientId"], s.Credentials["clientSecret"] = salesforceserver.ClientID, salesforceserver.ClientSecret
 }
 
 func startSharePoint(s *Server) {

@@ -26,6 +26,7 @@ func fillings(serviceAccount string) map[string][]filling {
 		"notion":       {{"Pages", "1a2b3c4d5e6f708192a3b4c5d6e7f809"}, {"Integration token", "secret"}},
 		"slack":        {{"Channels", "general"}, {"Date range", "90d"}, {"Bot token", "xoxb-secret"}},
 		"google_drive": {{"Only these folders", "https://drive.google.com/drive/folders/1Example"}, {"Service account key", serviceAccount}},
+		"salesforce":   {{"Address", "https://acme.my.salesforce.com"}, {"Objects", "Case"}, {"Consumer key", "app"}, {"Consumer secret", "secret"}},
 		"sharepoint":   {{"Site", "https://acme.sharepoint.com/sites/handbook"}, {"Tenant", "11111111-2222-3333-4444-555555555555"}, {"Client", "66666666-7777-8888-9999-000000000000"}, {"Client secret", "secret"}},
 		"postgresql":   {{"Host", "db.example.com"}, {"Port", "5433"}, {"Database", "shop"}, {"Schemas", "public, sales"}, {"Tables", "orders*"}, {"User", "reader"}, {"Password", "secret"}},
 		"mysql":        {{"Host", "db.example.com"}, {"Database", "shop"}, {"Tables", "orders*"}, {"User", "reader"}, {"Password", "secret"}},
