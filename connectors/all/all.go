@@ -7,6 +7,7 @@ import (
 	"github.com/magpie-search/magpie/connectors/github"
 	"github.com/magpie-search/magpie/connectors/gitlab"
 	"github.com/magpie-search/magpie/connectors/googledrive"
+	"github.com/magpie-search/magpie/connectors/hubspot"
 	"github.com/magpie-search/magpie/connectors/jira"
 	"github.com/magpie-search/magpie/connectors/mysql"
 	"github.com/magpie-search/magpie/connectors/notion"
@@ -44,5 +45,6 @@ func Registry(d Deps) (*connectors.Registry, error) {
 		googledrive.Kind(d.Dial),
 		salesforce.Kind(d.Dial),
 		sharepoint.Kind(d.Dial),
+		hubspot.Kind(d.Dial),
 	)
 }

@@ -34,7 +34,7 @@ func TestVersionsOfAPIsAreShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"google_drive", "sharepoint", "gitlab", "jira", "notion", "salesforce"} {
+	for _, name := range []string{"google_drive", "sharepoint", "gitlab", "jira", "notion", "salesforce", "hubspot"} {
 		kind, _ := registry.Lookup(name)
 		page, err := os.ReadFile(filepath.Join("..", "..", "docs", "connectors", name+".md"))
 		if err != nil {

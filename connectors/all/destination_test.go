@@ -30,6 +30,7 @@ func optionsByDestination() map[string]struct{ steers, others []string } {
 		"confluence": {[]string{"instanceUrl"}, []string{"spaceKeys", "deployment", "includeAttachments", "includeBlogPosts", "includeComments", "includePersonalSpaces", "includeArchived", "labels", "cql"}},
 		"jira":       {[]string{"instanceUrl", "apiUrl"}, []string{"projectKeys", "jql", "includeComments", "includeAttachments", "commentAuthorsExcluded", "deployment"}},
 		"notion":     {[]string{"apiUrl"}, []string{"rootPages", "databases", "includeComments", "includeFiles"}},
+		"hubspot":    {[]string{"apiUrl"}, []string{"objects", "properties", "includeAssociations", "apiVersion"}},
 		// A region and a bucket select hosts of the same service, and requests are signed.
 		"s3":           {[]string{"endpoint"}, []string{"bucket", "region", "prefix"}},
 		"github":       {[]string{"apiUrl"}, []string{"repos", "branch", "pathFilter", "content", "includeClosed", "since", "includeArchived", "includeForks"}},
@@ -116,6 +117,9 @@ func TestChangedDestinations(t *testing.T) {
 		"notion": {config{"databases": []any{"1a2b3c4d5e6f708192a3b4c5d6e7f809"}},
 			[]config{{"apiUrl": "https://api.notion.com"}, {"apiUrl": "https://API.notion.com:443/v1"}, {"apiUrl": ""}, {"apiUrl": nil}},
 			[]config{{"apiUrl": "https://notion.example.com"}, {"apiUrl": "http://api.notion.com"}}},
+		"hubspot": {config{"objects": []any{"deals"}},
+			[]config{{"apiUrl": "https://api.hubapi.com"}, {"apiUrl": "https://API.hubapi.com:443/"}, {"apiUrl": "", "objects": []any{"tickets"}}, {"apiVersion": "v3"}},
+			[]config{{"apiUrl": "https://hubspot.example.com"}, {"apiUrl": "http://api.hubapi.com"}}},
 		"github": {config{"repos": []any{"a/b"}},
 			[]config{{"apiUrl": "https://api.github.com"}, {"apiUrl": "https://API.GitHub.com:443/"}, {"apiUrl": ""}, {"apiUrl": nil}},
 			[]config{{"apiUrl": "https://github.example.com/api/v3"}, {"apiUrl": "http://api.github.com"}}},
@@ -184,6 +188,7 @@ func settingsFor(t *testing.T, kind, address string) connectors.Settings {
 		"github":     {Config: map[string]any{"repos": []any{"a/b"}, "apiUrl": address}, Credentials: map[string]string{"token": word}},
 		"gitlab":     {Config: map[string]any{"instanceUrl": address}, Credentials: map[string]string{"token": word}},
 		"slack":      {Config: map[string]any{"apiUrl": address + "/api"}, Credentials: map[string]string{"botToken": "xoxb-" + word}},
+		"hubspot": {Config: map[string]any{"apiUrl": address}, Credentials: map[string]string{"accessToken": word}},
 		"s3": {Config: map[string]any{"bucket": "docs", "endpoint": address, "region": "eu-west-1"},
 			Credentials: map[string]string{"accessKeyId": word + "id", "secretAccessKey": word}},
 		"salesforce": {Config: map[string]any{"instanceUrl": address}, Credentials: map[string]string{"clientId": "app", "clientSecret": word}},
@@ -306,7 +311,7 @@ func TestErrorsDoNotRevealInternalNames(t *testing.T) {
 			}
 		}
 	}
-	if tried != 13 {
+	if tried != 14 {
 		t.Errorf("%d kinds were tried", tried)
 	}
 }

@@ -1,7 +1,9 @@
 package connectortest
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"io"
 	"slices"
 
@@ -18,7 +20,7 @@ type fixtureSource struct {
 // withFixturePaths returns the source as a [fixtureSource] with the same
 // abilities.
 func (s Setup) withFixturePaths(source connectors.Source) connectors.Source {
-	if s.Ignore == nil && s.ItemPath == nil {
+	if s.Ignore == nil && s.ItemPath == nil && s.FixtureContent == nil {
 		return source
 	}
 	at := fixtureSource{source, s}
@@ -99,7 +101,12 @@ func (p fixtureSource) Walk(ctx context.Context, cursor string) (connectors.Page
 // Open implements [connectors.Source].
 func (p fixtureSource) Open(ctx context.Context, item connectors.Item) (io.ReadCloser, error) {
 	item.Path = p.setup.toItemPath(item.Path)
-	return p.Source.Open(ctx, item)
+	reader, err := p.Source.Open(ctx, item)
+	if err != nil || p.setup.FixtureContent == nil {
+		return reader, err
+	}
+	document, err := io.ReadAll(reader)
+	return io.NopCloser(bytes.NewReader(p.setup.FixtureContent(document))), errors.Join(err, reader.Close())
 }
 
 // fixtureItems returns the items of the fixture under their fixture paths. A
@@ -111,6 +118,13 @@ func (s Setup) fixtureItems(items []connectors.Item) []connectors.Item {
 	if s.FixturePath != nil {
 		for i := range items {
 			items[i].Path = s.FixturePath(items[i].Path)
+		}
+	}
+	if s.FixtureContent != nil {
+		for i := range items {
+			if items[i].Content != nil {
+				items[i].Content = s.FixtureContent(items[i].Content)
+			}
 		}
 	}
 	return items

@@ -48,6 +48,9 @@ type Setup struct {
 	ItemPath func(path string) string
 	// FixturePath is the inverse of ItemPath.
 	FixturePath func(path string) string
+	// FixtureContent returns the content that Fixture.Put got for an item, given the
+	// item's document. It is for sources that render what they read, and nil for others.
+	FixtureContent func(document []byte) []byte
 	// Ignore reports whether an item is not the fixture's, such as a folder of
 	// its items. The suite ignores such items. It may be nil.
 	Ignore func(item connectors.Item) bool

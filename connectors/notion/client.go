@@ -18,10 +18,9 @@ import (
 // A client sends requests to Notion.
 type client struct {
 	*restapi.Client
-	dial     connectors.Dial
-	settings connectors.Settings
-	clock    atomic.Int64 // Notion's time in the last response, in Unix seconds
-	noTrash  atomic.Bool  // the search does not know the trash
+	dial    connectors.Dial
+	clock   atomic.Int64 // Notion's time in the last response, in Unix seconds
+	noTrash atomic.Bool  // the search does not know the trash
 }
 
 func newClient(dial connectors.Dial, s connectors.Settings) (*client, error) {
@@ -32,34 +31,13 @@ func newClient(dial connectors.Dial, s connectors.Settings) (*client, error) {
 	if !strings.HasSuffix(base, "/v1") {
 		base += "/v1"
 	}
-	c := &client{dial: dial, settings: s}
+	c := &client{dial: dial}
 	var err error
 	c.Client, err = restapi.New(base, dial, restapi.Options{
-		Platform: "Notion", Wait: s.Wait, Authorize: c.authorize, ErrorMessage: errorMessage, Advice: "config." + optionAPI,
+		Platform: "Notion", Wait: s.Wait, Authorize: restapi.Bearer(s, s.Credentials[credentialToken]), ErrorMessage: errorMessage, Advice: "config." + optionAPI,
 		Header: http.Header{"Notion-Version": {Version}}, GoneEndsAPI: true,
 	})
 	return c, err
-}
-
-func (c *client) authorize(r *http.Request, refused bool) (bool, error) {
-	if c.settings.Token == nil {
-		r.Header.Set("Authorization", "Bearer "+c.settings.Credentials[credentialToken])
-		return !refused, nil
-	}
-	rejected := ""
-	if refused {
-		current, _, err := c.settings.Token(r.Context(), "")
-		if err != nil {
-			return false, err
-		}
-		rejected = current
-	}
-	token, _, err := c.settings.Token(r.Context(), rejected)
-	if err != nil || refused && token == rejected {
-		return false, err
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	return true, nil
 }
 
 // errorMessage returns the message of an unsuccessful response.

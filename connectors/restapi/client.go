@@ -175,6 +175,9 @@ type Request struct {
 	// stands for an empty list. The type of out can have a method RequiredList() string
 	// instead.
 	RequiredList string
+	// AllowMultiStatus says that the status 207 is a success as well: a batch of which
+	// some parts failed.
+	AllowMultiStatus bool
 }
 
 // JSON makes a request and decodes the response into out, as [Client.ReadJSON]
@@ -193,7 +196,7 @@ func (c *Client) JSON(ctx context.Context, r Request, out any) (http.Header, err
 	if out == nil {
 		return response.Header, nil
 	}
-	return response.Header, c.readJSON(ctx, response, r.RequiredFields, r.RequiredList, out)
+	return response.Header, c.readJSON(ctx, response, r, out)
 }
 
 // JSONIfChanged is [Client.JSON] for a request with If-None-Match. If the platform
@@ -209,7 +212,7 @@ func (c *Client) JSONIfChanged(ctx context.Context, r Request, out any) (header 
 	if response.StatusCode == http.StatusNotModified && r.Header.Get("If-None-Match") != "" {
 		return response.Header, false, nil
 	}
-	return response.Header, true, c.readJSON(ctx, response, r.RequiredFields, r.RequiredList, out)
+	return response.Header, true, c.readJSON(ctx, response, r, out)
 }
 
 // WithDeadline bounds an exchange as [Client.JSON] does, for callers of [Client.Do]

@@ -110,15 +110,16 @@ func StartsAsHTML(content []byte) bool {
 }
 
 // ReadJSON decodes a successful response of [Client.Do] into out. The status must
-// be 200 or 201. The body must be complete, a list if out is a slice, an object if
+// be 200 or 201, or 207 if the request allows it. The body must be complete, a list if out is a slice, an object if
 // out is a struct or map, and have the required fields of the request; anything else is an [UnexpectedResponseError], or [ErrTooLarge]. The caller closes
 // the body.
 func (c *Client) ReadJSON(ctx context.Context, response *http.Response, r Request, out any) error {
-	return c.readJSON(ctx, response, r.RequiredFields, r.RequiredList, out)
+	return c.readJSON(ctx, response, r, out)
 }
 
-func (c *Client) readJSON(ctx context.Context, response *http.Response, required []string, list string, out any) error {
-	if status := response.StatusCode; status != http.StatusOK && status != http.StatusCreated {
+func (c *Client) readJSON(ctx context.Context, response *http.Response, r Request, out any) error {
+	required, list := r.RequiredFields, r.RequiredList
+	if status := response.StatusCode; status != http.StatusOK && status != http.StatusCreated && (status != http.StatusMultiStatus || !r.AllowMultiStatus) {
 		return c.unexpected(response, fmt.Sprintf("the status %d", status), wantedJSON)
 	}
 	most := cmp.Or(c.opt.MaxBytes, MaxResponseBytes)

@@ -55,6 +55,8 @@ func moved(t *testing.T) map[string]struct {
 			map[string]string{"instanceUrl": `{"instanceUrl":"https://evil.my.salesforce.com"}`, "authUrl": `{"authUrl":"https://evil.example.com"}`}, `{"instanceUrl":"https://ACME.my.salesforce.com:443/"}`},
 		"notion": {`{}`, `{"integrationToken":"t0ken-old"}`,
 			map[string]string{"apiUrl": `{"apiUrl":"https://evil.example.com"}`}, `{"apiUrl":"https://api.notion.com/v1"}`},
+		"hubspot": {`{}`, `{"accessToken":"t0ken-old"}`,
+			map[string]string{"apiUrl": `{"apiUrl":"https://evil.example.com"}`}, `{"apiUrl":"https://api.hubapi.com","objects":["deals"]}`},
 		"s3": {`{"bucket":"docs","endpoint":"https://minio.example.com"}`, `{"accessKeyId":"id","secretAccessKey":"s3cret-old"}`,
 			map[string]string{"endpoint": `{"endpoint":"https://minio.example.com:9000"}`}, `{"bucket":"other","prefix":"p/"}`},
 		"web_crawler": {`{"startUrls":["https://docs.example.com/"]}`, `{"bearerToken":"t0ken-old"}`,

@@ -67,7 +67,8 @@ func AllProviders() []Provider {
 		{ //nolint:gosec // addresses and names, no credentials
 			Name: "hubspot", Title: "HubSpot", Base: "https://app.hubspot.com",
 			Auth: "/oauth/authorize", Token: "https://api.hubapi.com/oauth/v1/token",
-			Scopes:         []string{"oauth", "crm.objects.contacts.read", "crm.objects.companies.read", "crm.objects.deals.read", "tickets"},
+			Scopes: []string{"oauth", "crm.objects.contacts.read", "crm.objects.companies.read", "crm.objects.deals.read", "tickets", "sales-email-read",
+				"crm.objects.owners.read", "crm.schemas.contacts.read", "crm.schemas.companies.read", "crm.schemas.deals.read"},
 			ConnectorTypes: []string{"hubspot"},
 		},
 		{ //nolint:gosec // addresses and names, no credentials

@@ -7,6 +7,7 @@ import (
 	"github.com/magpie-search/magpie/internal/testkit/driveserver"
 	"github.com/magpie-search/magpie/internal/testkit/githubserver"
 	"github.com/magpie-search/magpie/internal/testkit/gitlabserver"
+	"github.com/magpie-search/magpie/internal/testkit/hubspotserver"
 	"github.com/magpie-search/magpie/internal/testkit/jiraserver"
 	"github.com/magpie-search/magpie/internal/testkit/notionserver"
 	"github.com/magpie-search/magpie/internal/testkit/salesforceserver"
@@ -64,6 +65,14 @@ func startDrive(s *Server) {
 	s.Cleanup(server.Close)
 	s.Config["apiUrl"], s.Config["include_permissions"], s.Config["users"] = server.URL, true, []any{driveserver.SampleAdmin, "*"}
 	s.Credentials["serviceAccountJson"], s.Credentials["adminEmail"] = account, driveserver.SampleAdmin
+}
+
+func startHubSpot(s *Server) {
+	server := hubspotserver.New()
+	s.Cleanup(server.Close)
+	server.AddSample()
+	s.Config["apiUrl"] = server.URL
+	s.Credentials["accessToken"] = server.Token
 }
 
 func startJira(s *Server) {

@@ -30,7 +30,7 @@ func (s *Server) Close() {
 // starters returns the functions that start a server, by kind.
 func starters() map[string]func(s *Server) {
 	return map[string]func(s *Server){
-		"confluence": startConfluence, "github": startGitHub, "gitlab": startGitLab, "google_drive": startDrive, "jira": startJira,
+		"confluence": startConfluence, "github": startGitHub, "gitlab": startGitLab, "google_drive": startDrive, "hubspot": startHubSpot, "jira": startJira,
 		"notion": startNotion, "salesforce": startSalesforce, "sharepoint": startSharePoint, "slack": startSlack,
 	}
 }
