@@ -5,7 +5,8 @@
 # nothing and ends at once. It never starts a system service.
 #
 #   scripts/setup.sh          install what is missing
-#   scripts/setup.sh --tests  the same, and what the tests use: a browser, MariaDB, Prometheus, Node.js, and other people's GraphQL clients
+#   scripts/setup.sh --tests  the same, and what the tests use: a browser, MariaDB, ClickHouse, FreeTDS, Prometheus, Node.js,
+#                             and other people's GraphQL clients
 #   scripts/setup.sh --check  only say what is missing; exit 1 if anything is
 set -euo pipefail
 
@@ -108,6 +109,17 @@ mariadb_ready() {
   return 1
 }
 
+clickhouse_ready() {
+  local folder
+  if have clickhouse-server; then return 0; fi
+  for folder in /usr/sbin /usr/bin /usr/local/bin /opt/homebrew/bin; do
+    if [ -x "$folder/clickhouse-server" ]; then return 0; fi
+  done
+  return 1
+}
+# A client of SQL Server's protocol that is not ours (internal/testkit/tdsserver).
+freetds_ready() { have tsql; }
+
 # The servers that the tests of the tools for Prometheus start (internal/devstack).
 prometheus_ready() { have prometheus; }
 alertmanager_ready() { have prometheus-alertmanager || have alertmanager; }
@@ -132,7 +144,7 @@ install_clients() {
 # What is missing, on one line.
 missing() {
   local part list='' parts='certificates go compiler make postgres pgvector redis'
-  if $for_tests; then parts="$parts browser mariadb prometheus alertmanager node clients"; fi
+  if $for_tests; then parts="$parts browser mariadb clickhouse freetds prometheus alertmanager node clients"; fi
   for part in $parts; do
     "${part}_ready" || list="$list $part"
   done
@@ -224,6 +236,11 @@ setup_debian() {
     packages+=(chromium)
   fi
   if needs mariadb; then packages+=(mariadb-server); fi
+  if needs clickhouse; then
+    [ -n "$(candidate_version clickhouse-server)" ] || fail "this system's packages have no clickhouse-server, which the tests need. Install ClickHouse so that clickhouse-server is in PATH."
+    packages+=(clickhouse-server)
+  fi
+  if needs freetds; then packages+=(freetds-bin); fi
   if needs prometheus; then packages+=(prometheus); fi
   if needs alertmanager; then packages+=(prometheus-alertmanager); fi
   if needs node; then
@@ -251,6 +268,8 @@ setup_homebrew() {
   if needs redis; then packages+=(redis); fi
   if needs browser; then fail "the tests need Chromium or Chrome; run: brew install --cask google-chrome"; fi
   if needs mariadb; then packages+=(mariadb); fi
+  if needs clickhouse; then fail "the tests need a ClickHouse server; run: brew install --cask clickhouse, and link clickhouse-server to it"; fi
+  if needs freetds; then packages+=(freetds); fi
   if needs prometheus; then packages+=(prometheus); fi
   if needs alertmanager; then packages+=(alertmanager); fi
   if needs node; then packages+=(node); fi

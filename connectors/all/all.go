@@ -2,6 +2,7 @@ package all
 
 import (
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/clickhouse"
 	"github.com/magpie-search/magpie/connectors/confluence"
 	"github.com/magpie-search/magpie/connectors/fileupload"
 	"github.com/magpie-search/magpie/connectors/github"
@@ -39,6 +40,7 @@ func Registry(d Deps) (*connectors.Registry, error) {
 		webcrawler.Kind(d.Dial),
 		postgresql.Kind(d.Dial),
 		mysql.Kind(d.Dial),
+		clickhouse.Kind(d.Dial),
 		confluence.Kind(d.Dial),
 		jira.Kind(d.Dial),
 		notion.Kind(d.Dial),

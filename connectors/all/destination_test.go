@@ -39,6 +39,7 @@ func optionsByDestination() map[string]struct{ steers, others []string } {
 		"web_crawler":  {[]string{"startUrls"}, []string{"scope", "maxPages", "maxDepth", "delayMs", "useSitemaps", "userAgent"}},
 		"postgresql":   {[]string{"host", "port", "sslMode", "caCertificate"}, append([]string{"schema"}, tables...)},
 		"mysql":        {[]string{"host", "port", "tls", "caCertificate"}, tables},
+		"clickhouse":   {[]string{"host", "port", "secure", "caCertificate"}, tables},
 		"google_drive": {[]string{"apiUrl", "authUrl", "directoryUrl"}, []string{"includeMyDrive", "includeSharedDrives", "includeSharedWithMe", "sharedDrives", "folders", "users", "exportFormat", "treatLinkAsPublic"}},
 		"sharepoint": {[]string{"graphUrl", "authUrl", "domainSuffix"}, []string{
 			"siteUrl", "sites", "libraries", "includePages", "includeLists", "includePersonalSites", "users", "excludedSites", "excludedPaths", "treatLinkAsPublic"}},
@@ -145,6 +146,9 @@ func TestChangedDestinations(t *testing.T) {
 		"mysql": {config{"host": "db.example.com", "port": 3306.0},
 			[]config{{"host": "db.example.com", "database": "b"}, {"host": "db.example.com", "tls": "verify-full"}, {"host": "db.example.com", "tls": "prefer"}},
 			[]config{{"host": "10.0.0.1"}, {"host": "db.example.com", "port": 3307.0}, {"host": "db.example.com", "tls": "disable"}}},
+		"clickhouse": {config{"host": "db.example.com", "port": 8443.0},
+			[]config{{"host": "DB.example.com.", "port": 8443.0, "secure": true, "database": "b"}},
+			[]config{{"host": "10.0.0.1", "port": 8443.0}, {"host": "db.example.com", "port": 9443.0}, {"host": "db.example.com", "port": 8443.0, "secure": false}}},
 		"google_drive": {config{"apiUrl": "https://proxy.example.com/google"},
 			[]config{{"apiUrl": "https://PROXY.example.com:443/"}, {"apiUrl": "https://proxy.example.com", "users": []any{"ada@example.com"}}},
 			[]config{{}, {"apiUrl": "http://proxy.example.com"}, {"apiUrl": "https://proxy.example.com", "authUrl": "https://evil.example.com"}, {"apiUrl": "https://proxy.example.com", "directoryUrl": "https://evil.example.com"}}},
@@ -298,7 +302,7 @@ func TestErrorsDoNotRevealInternalNames(t *testing.T) {
 			if !kind.AttachesDatabase() {
 				return settingsFor(t, kind.Name, "https://"+host)
 			}
-			return connectors.Settings{Config: map[string]any{"host": host, "database": "a"}, Credentials: map[string]string{"user": "u", "password": "p"}}
+			return connectors.Settings{Config: map[string]any{"host": host, "database": "a"}, Credentials: map[string]string{kind.Credentials[0].Name: "u", "password": "p"}}
 		}
 		missing, class := check(t, kind, at("missing.example"))
 		private, other := check(t, kind, at("private.example"))
@@ -311,7 +315,7 @@ func TestErrorsDoNotRevealInternalNames(t *testing.T) {
 			}
 		}
 	}
-	if tried != 14 {
+	if tried != 15 {
 		t.Errorf("%d kinds were tried", tried)
 	}
 }

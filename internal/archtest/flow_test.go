@@ -198,6 +198,7 @@ func TestVendorPackagesStayInTheirPlace(t *testing.T) {
 		"github.com/go-sql-driver/mysql":    {"connectors/mysql"},
 		"vitess.io/vitess":                  {"connectors/mysql"},
 		"github.com/pganalyze":              {"connectors/postgresql"},
+		"github.com/AfterShip":              {"connectors/clickhouse"},
 		"github.com/99designs/gqlgen":       {"graph", "rest", "cmd/magpie", "ent", "internal/tools", "internal/live/connection"},
 	}
 	for _, f := range files(t) {

@@ -1,5 +1,5 @@
-// Package devstack runs a private PostgreSQL and Redis for a data folder, and private S3 and MariaDB servers for
-// demonstrations and tests.
+// Package devstack runs a private PostgreSQL and Redis for a data folder, and private S3, MariaDB and ClickHouse
+// servers for demonstrations and tests.
 //
 // PostgreSQL and Redis listen on Unix sockets only, in a folder that no other user can enter. They belong to the data
 // folder and not to the process that started them: they survive a killed process, and the next Start adopts them. Several

@@ -1,4 +1,4 @@
-// Package testkit provides real servers for tests: a PostgreSQL database, Redis, an S3 server and MariaDB. It also has
+// Package testkit provides real servers for tests: a PostgreSQL database, Redis, an S3 server, MariaDB and ClickHouse. It also has
 // functions to wait for conditions. Its subpackages imitate external services.
 //
 // All test binaries share one PostgreSQL, in .magpie/test of the checkout. The first one starts it. Each test has its own

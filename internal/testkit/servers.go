@@ -44,6 +44,17 @@ func MariaDB(t testing.TB) *devstack.MariaDB {
 	return server
 }
 
+// ClickHouse starts a ClickHouse server with users for this test only. It stops at the end of the test.
+func ClickHouse(t testing.TB, users ...devstack.ClickHouseUser) *devstack.ClickHouse {
+	t.Helper()
+	server, err := devstack.StartClickHouse(t.Context(), users)
+	if err != nil {
+		t.Fatalf("ClickHouse for the test: %v", err)
+	}
+	t.Cleanup(func() { stopServer(t, "ClickHouse", server.Stop) })
+	return server
+}
+
 // Prometheus starts a Prometheus server and an Alertmanager for this test only, which accept basic authentication by the
 // users, names and their passwords. They stop at the end of the test.
 func Prometheus(t testing.TB, users map[string]string) *devstack.Prometheus {

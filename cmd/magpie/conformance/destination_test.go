@@ -67,6 +67,9 @@ func moved(t *testing.T) map[string]struct {
 		"mysql": {fmt.Sprintf(database, "tls"), `{"user":"u","password":"s3cret-old"}`,
 			map[string]string{"host": `{"host":"evil.example.com"}`, "port": `{"port":3307}`, "tls": `{"tls":"prefer"}`, "caCertificate": `{"caCertificate":"x"}`},
 			`{"host":"db.example.com.","port":3306}`},
+		"clickhouse": {`{"host":"db.example.com","database":"a","secure":true,"port":8443}`, `{"username":"u","password":"s3cret-old"}`,
+			map[string]string{"host": `{"host":"evil.example.com"}`, "port": `{"port":8123}`, "secure": `{"secure":false}`, "caCertificate": `{"caCertificate":"x"}`},
+			`{"host":"db.example.com.","database":"b"}`},
 	}
 }
 

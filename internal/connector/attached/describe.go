@@ -109,6 +109,8 @@ func (d Database) dialect() string {
 		return "PostgreSQL"
 	case "mysql":
 		return "MySQL or MariaDB"
+	case "clickhouse":
+		return "ClickHouse"
 	default:
 		return d.Type
 	}

@@ -1,0 +1,15 @@
+create table customers (customer_id UInt32, name String, mood Nullable(String), tags Array(String)) engine = MergeTree order by customer_id;
+alter table customers comment column name 'Full name';
+create table orders (order_id UInt32, customer_id UInt32, total Decimal(10, 2) default 0, placed DateTime, state Enum8('open' = 1, 'paid' = 2, 'it\'s lost' = -3), note Nullable(String)) engine = MergeTree order by (customer_id, order_id);
+create table order_line (order_id UInt32, line_no UInt8, sku String, quantity Nullable(UInt64), weight Float64, raw String, label String materialized concat(sku, '!')) engine = MergeTree order by (order_id, line_no);
+create table secrets (id UInt32, word String) engine = MergeTree order by id;
+create table visits (at DateTime, page String) engine = Log;
+create view big_orders as select * from orders where total > 10;
+create database private;
+create table private.salaries (name String, amount Decimal(10, 2)) engine = MergeTree order by name;
+insert into customers values (1, 'Ada', 'good', ['a', 'it\'s']), (2, 'Eve', null, []);
+insert into orders values (1, 1, 12.50, '2026-01-02 03:04:05', 'paid', 'first'), (2, 1, 7.25, '2026-02-03 00:00:00', 'open', null), (3, 2, 99.99, '2026-03-04 00:00:00', 'it\'s lost', 'x');
+insert into order_line values (1, 1, 'A-1', 3, 1.5, 'a\\b"c\n'), (1, 2, 'B-2', 18446744073709551615, nan, ''), (3, 1, 'C-3', null, inf, '日本');
+insert into secrets values (1, 'xylophone');
+insert into visits values ('2026-01-02 03:04:05', '/'), ('2026-01-02 03:04:06', '/a');
+insert into private.salaries values ('Ada', 100);
