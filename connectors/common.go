@@ -12,6 +12,8 @@ const (
 	filtersField            = "filters"
 	includePermissionsField = "include_permissions"
 	permissionModeField     = "permission_mode"
+	// VerifyField is the config field that asks to verify access at each search.
+	VerifyField = "verifyAccess"
 	// SubscriptionField is the config field that asks for a webhook subscription.
 	SubscriptionField = "webhook_subscription"
 	thresholdField    = "deletion_threshold"
@@ -78,6 +80,12 @@ func CommonOptions() []Option {
 			Example: ModeStrict, DependsOn: []Dependency{{Option: includePermissionsField, Values: []any{true}}},
 		},
 		{
+			Name: VerifyField, Title: "Verify access", Type: TypeBoolean, Default: false, Group: permissionsGroup,
+			Help: "In strict mode: ask the platform at each search whether the person may read what is to be shown. It costs requests, " +
+				"and hides results while the platform does not answer.",
+			DependsOn: []Dependency{{Option: includePermissionsField, Values: []any{true}}},
+		},
+		{
 			Name: SubscriptionField, Title: "Ask for webhooks", Type: TypeBoolean, Default: false, Group: "Webhooks", Advanced: true,
 			Help: "Subscribe to the platform's webhooks, so that changes arrive at once. The connector's credentials need the right to.",
 		},
@@ -111,7 +119,7 @@ func (k Kind) AllOptions() []Option {
 		case option.Name == filtersField && k.AttachesDatabase():
 		case option.Name == thresholdField && !k.Enumerates:
 		case option.Name == fullScanField && !k.Feeds:
-		case option.Group == permissionsGroup && !k.Permissions:
+		case option.Group == permissionsGroup && !k.Permissions, option.Name == VerifyField && !k.VerifiesAccess:
 		case option.Name == SubscriptionField && !k.Subscribes():
 		default:
 			all = append(all, option)
@@ -125,6 +133,13 @@ func (k Kind) AllOptions() []Option {
 func (s Settings) IncludesPermissions() (imports, enforced bool) {
 	imports = s.Boolean(includePermissionsField)
 	return imports, imports && s.String(permissionModeField) != ModePermissive
+}
+
+// VerifiesAccess reports whether the platform is asked at each search who may read what
+// is to be shown.
+func (s Settings) VerifiesAccess() bool {
+	_, enforced := s.IncludesPermissions()
+	return enforced && s.Boolean(VerifyField)
 }
 
 // WantsSubscription reports whether the connector has a webhook subscription.

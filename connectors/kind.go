@@ -35,6 +35,8 @@ type Kind struct {
 	AcceptsFiles bool
 	// Permissions says that the sources implement [PermissionLister].
 	Permissions bool
+	// VerifiesAccess says that the sources implement [AccessVerifier].
+	VerifiesAccess bool
 	// Webhook describes how the platform notifies of changes. It is nil if the
 	// platform does not.
 	Webhook *Webhook

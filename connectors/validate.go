@@ -70,6 +70,14 @@ func (k Kind) ValidateSettings(s Settings) error {
 		// If it were ignored, everybody could read what few may read at the source.
 		return &OptionError{Field: "config." + includePermissionsField, Message: "connectors of the type " + k.Name + " cannot import permissions"}
 	}
+	if config[VerifyField] == true {
+		switch {
+		case !k.VerifiesAccess:
+			return &OptionError{Field: "config." + VerifyField, Message: "connectors of the type " + k.Name + " cannot verify access"}
+		case config[includePermissionsField] != true:
+			return &OptionError{Field: "config." + VerifyField, Message: "needs " + includePermissionsField}
+		}
+	}
 	if config[SubscriptionField] == true && !k.Subscribes() {
 		return &OptionError{Field: "config." + SubscriptionField, Message: "connectors of the type " + k.Name + " cannot ask for webhooks"}
 	}

@@ -60,7 +60,7 @@ func Kind(dial connectors.Dial) connectors.Kind {
 		Name: "salesforce", Title: "Salesforce", Category: connectors.CategoryCRM,
 		Description:   "Records of Salesforce with their comments, mails and tasks, Knowledge articles, and files.",
 		Documentation: "https://help.salesforce.com/s/articleView?id=xcloud.connected_app_client_credentials_setup.htm",
-		Enumerates:    true, Feeds: true, Permissions: true, OAuth: "salesforce", APIVersion: apiVersion,
+		Enumerates:    true, Feeds: true, Permissions: true, VerifiesAccess: true, OAuth: "salesforce", APIVersion: apiVersion,
 		RateLimit:     connectors.RateLimit{PerMinute: perMinute, Burst: burst},
 		Options:       options(),
 		Credentials:   credentials(),

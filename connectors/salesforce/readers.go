@@ -446,6 +446,9 @@ func (r *sharing) membersOf(name string) []string {
 		if !isMember || u == nil || !strings.Contains(u.email, "@") || slices.ContainsFunc(objects, func(o string) bool { return !r.canRead(id, o) }) {
 			continue
 		}
+		if !u.internal && slices.ContainsFunc(objects[:len(objects)-1], func(o string) bool { return r.external[o] != controlledByParent }) {
+			continue // the parent decides about internal users only
+		}
 		members = append(members, "user:"+u.email)
 	}
 	slices.Sort(members)

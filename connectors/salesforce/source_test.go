@@ -332,6 +332,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		"a field":          {map[string]any{"instanceUrl": address, "fields": []any{"Name"}}, good, "config.fields"},
 		"an object":        {map[string]any{"instanceUrl": address, "objects": []any{"Case; x"}}, good, "config.objects"},
 		"no key":           {map[string]any{"instanceUrl": address}, map[string]string{"clientId": "a", "username": "b", "privateKey": "c"}, "credentials.privateKey"},
+		"only verifying":   {map[string]any{"instanceUrl": address, "verifyAccess": true}, good, "config.verifyAccess"},
 		"an early version": {map[string]any{"instanceUrl": address, "apiVersion": "62"}, good, "config.apiVersion"},
 	} {
 		err := kind.Validate(c.config, c.credentials)

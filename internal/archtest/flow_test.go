@@ -48,6 +48,7 @@ func flow() map[string][]string {
 		"internal/apierr":               {},
 		"internal/archtest":             {},
 		"internal/identity/authn":       with("internal/store/lookup", "internal/store/transaction", "internal/store/ttlcache", "internal/ratelimit", "ent"),
+		"internal/connector/access":     with("ent", "connectors", "internal/connector/credential", "internal/connector/throttle", "internal/ingest/entryid", "internal/store/ttlcache"),
 		"internal/connector/attached":   with("ent", "connectors", "internal/audit", "internal/connector/credential", "internal/secret", "internal/analysis"),
 		"internal/audit":                with("internal/ratelimit", "ent"),
 		"internal/request/breaker":      {},

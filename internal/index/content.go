@@ -47,7 +47,17 @@ func (s *Store) text(ctx context.Context, scope viewer.Scope, document uuid.UUID
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", apierr.NotFound("Document")
 	}
-	return text, readable(err)
+	if err != nil {
+		return "", readable(err)
+	}
+	hidden, err := hiddenOf(ctx, []uuid.UUID{document})
+	switch {
+	case err != nil:
+		return "", err
+	case hidden[document]:
+		return "", apierr.NotFound("Document")
+	}
+	return text, nil
 }
 
 // SetSummary keeps a summary of a document's present text. A document that is

@@ -72,7 +72,7 @@ func (s *Store) Passages(ctx context.Context, scope viewer.Scope, documents []uu
 	if err != nil {
 		return nil, readable(err)
 	}
-	return found, nil
+	return found, deleteHidden(ctx, found)
 }
 
 // Passage returns a passage with up to around passages before it and after it, in
@@ -107,6 +107,13 @@ func (s *Store) Passage(ctx context.Context, scope viewer.Scope, id uuid.UUID, a
 	}
 	for i := range all {
 		if all[i].ID == id {
+			hidden, err := hiddenOf(ctx, []uuid.UUID{all[i].Document})
+			if err != nil {
+				return nil, p, nil, err
+			}
+			if hidden[all[i].Document] {
+				break
+			}
 			return all[:i], all[i], all[i+1:], nil
 		}
 	}

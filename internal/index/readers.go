@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -140,6 +141,25 @@ func readersOf(ctx context.Context) (everything bool, principals []string, err e
 		return false, nil, fmt.Errorf("find out who may read: %w", err)
 	}
 	return r.Everything(), r.Principals(), nil
+}
+
+// hiddenOf returns those documents that are not for the viewer in ctx because their
+// source does not let the person read them now. No transaction is open meanwhile.
+func hiddenOf(ctx context.Context, documents []uuid.UUID) (map[uuid.UUID]bool, error) {
+	verdict, err := viewer.HiddenNow(ctx, documents)
+	if err != nil {
+		return nil, fmt.Errorf("verify who may read documents: %w", err)
+	}
+	return verdict.Hidden, nil
+}
+
+// deleteHidden deletes the entries of documents that hiddenOf returns.
+func deleteHidden[T any](ctx context.Context, found map[uuid.UUID]T) error {
+	hidden, err := hiddenOf(ctx, slices.Collect(maps.Keys(found)))
+	for id := range hidden {
+		delete(found, id)
+	}
+	return err
 }
 
 // readersText joins principals by a character that none of them has then, each

@@ -47,5 +47,5 @@ func (s *Store) Texts(ctx context.Context, scope viewer.Scope, documents []uuid.
 	if err != nil {
 		return nil, readable(err)
 	}
-	return found, nil
+	return found, deleteHidden(ctx, found)
 }

@@ -42,6 +42,9 @@ type Results struct {
 	LexicalOnly bool
 	// RerankFailed says that the reranker did not answer and the results kept their order.
 	RerankFailed bool
+	// Unverified says that a source did not answer who may read its documents, so that they
+	// are left out.
+	Unverified bool
 	// Corrected are the words of the query that were replaced, because no passage has them;
 	// DidYouMean is the query with these words replaced, "" without corrections.
 	Corrected  []rank.Correction
@@ -65,6 +68,9 @@ func (r *Results) Warnings() []string {
 	}
 	if r.RerankFailed {
 		out = append(out, "The reranking model is not available at the moment: the results have the order of the first pass.")
+	}
+	if r.Unverified {
+		out = append(out, "A source does not answer at the moment who may read its documents: they are left out.")
 	}
 	return out
 }

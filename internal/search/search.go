@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,7 +72,15 @@ func (e *Engine) attempt(ctx context.Context, scope viewer.Scope, states []index
 		question = respelling.Question
 		passes = q.passes(e.analyzer, question)
 	}
-	ranking, err := e.ranker.Search(ctx, s.parts, question, rank.Options{MinScore: q.MinScore, Now: q.unixNow(), Limit: e.rankLimit(q), Explain: q.Explain})
+	verify, err := verifies(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	limit := e.rankLimit(q)
+	if verify {
+		limit = 0 // others take the places of results that are hidden
+	}
+	ranking, err := e.ranker.Search(ctx, s.parts, question, rank.Options{MinScore: q.MinScore, Now: q.unixNow(), Limit: limit, Explain: q.Explain})
 	if err != nil {
 		return nil, false, fmt.Errorf("rank: %w", err)
 	}
@@ -80,12 +89,24 @@ func (e *Engine) attempt(ctx context.Context, scope viewer.Scope, states []index
 		Words: ranking.Words, Passages: ranking.Query.Passages,
 	}
 	ranked := ranking.Results
+	counted := ranked // by facets
+	if verify {
+		v, err := verified(ctx, ranked, e.needed(q))
+		if err != nil {
+			return nil, false, err
+		}
+		counted = slices.DeleteFunc(slices.Clone(ranked), func(r rank.Result) bool { return v.hidden[r.Document] })
+		results.Total -= len(ranked) - len(counted)
+		ranked, results.Unverified = v.shown, v.unanswered
+	}
 	hits := make(map[uuid.UUID]*Hit)
 	if e.opt.Reranker != nil && len(ranked) > 0 {
 		if ranked, results.RerankFailed, err = s.rerank(ctx, q, question.Text(), ranked, hits); err != nil {
 			return nil, false, err
 		}
-		results.Total = len(ranked)
+		if results.Total = len(ranked); !verify {
+			counted = ranked
+		}
 	}
 	page := ranked[min(q.Offset, len(ranked)):]
 	page = page[:min(q.Limit, len(page))]
@@ -107,11 +128,20 @@ func (e *Engine) attempt(ctx context.Context, scope viewer.Scope, states []index
 		results.Hits = append(results.Hits, *h)
 	}
 	if q.Facets != nil && (complete || opt.storedOnly) {
-		if results.Facets, err = s.countFacets(ctx, q, ranked, passes); err != nil {
+		if results.Facets, err = s.countFacets(ctx, q, counted, passes); err != nil {
 			return nil, false, err
 		}
 	}
 	return results, complete, nil
+}
+
+// needed returns the number of results that may be shown to somebody: those up to the end
+// of the page, or that a reranker reads.
+func (e *Engine) needed(q *Query) int {
+	if e.opt.Reranker != nil {
+		return max(q.Offset+q.Limit, rerankDepth)
+	}
+	return q.Offset + q.Limit
 }
 
 // rankLimit returns the number of results that the ranker must return: those up to the

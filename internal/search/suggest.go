@@ -68,6 +68,15 @@ func (e *Engine) suggest(ctx context.Context, scope viewer.Scope, q *Query) ([]S
 			}
 		}
 	}
+	if verify, err := verifies(ctx); err != nil {
+		return nil, err
+	} else if verify {
+		v, err := verified(ctx, best, len(best))
+		if err != nil {
+			return nil, err
+		}
+		best = v.shown
+	}
 	hits := make(map[uuid.UUID]*Hit, len(best))
 	if err := s.read(ctx, best, hits); err != nil {
 		return nil, err

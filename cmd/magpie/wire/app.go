@@ -41,6 +41,7 @@ import (
 	"github.com/magpie-search/magpie/internal/collection/whynot"
 	"github.com/magpie-search/magpie/internal/config"
 	"github.com/magpie-search/magpie/internal/connector"
+	"github.com/magpie-search/magpie/internal/connector/access"
 	"github.com/magpie-search/magpie/internal/connector/attached"
 	"github.com/magpie-search/magpie/internal/connector/blob"
 	"github.com/magpie-search/magpie/internal/connector/credential"
@@ -248,6 +249,11 @@ func (a *App) open(ctx context.Context) error {
 		Ent: a.DB.Ent, Kinds: a.Kinds, Vault: credential.NewVault(a.Secrets), Grants: a.Grants, Jobs: a.Jobs, Files: a.Files, Inbox: a.Inbox,
 		Limiters: a.Limiters, GroupsMaxAge: a.Principals.MaxAge(), Now: a.now, Log: a.Log,
 	})
+	verifier := access.New(access.Options{
+		Ent: a.DB.Ent, Kinds: a.Kinds, Vault: credential.NewVault(a.Secrets), Limiters: a.Limiters, Token: a.Grants.TokenSource, Now: a.now, Log: a.Log,
+	})
+	a.closers = append(a.closers, func() error { verifier.Close(); return nil })
+	a.Principals.Use(verifier)
 	limits := a.restLimits()
 	a.resolver = &graph.Resolver{
 		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, Keys: a.Keys, SignOn: a.SignOn,

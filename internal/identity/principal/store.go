@@ -34,9 +34,10 @@ type Options struct {
 // Store stores groups and their members. It is safe for concurrent use. Call Close
 // at the end.
 type Store struct {
-	pool  *pgxpool.Pool
-	opt   Options
-	cache *ttlcache.Cache[person, []string]
+	pool     *pgxpool.Pool
+	opt      Options
+	cache    *ttlcache.Cache[person, []string]
+	verifier viewer.Verifier // nil before Use
 }
 
 type person struct {
@@ -44,7 +45,10 @@ type person struct {
 	email     string
 }
 
-var _ viewer.Principals = (*Store)(nil)
+var (
+	_ viewer.Principals = (*Store)(nil)
+	_ viewer.Verifier   = (*Store)(nil)
+)
 
 // New returns a Store that uses the application's pool.
 func New(pool *pgxpool.Pool, o Options) *Store {
@@ -60,6 +64,25 @@ func New(pool *pgxpool.Pool, o Options) *Store {
 	s := &Store{pool: pool, opt: o}
 	s.cache = ttlcache.New(s.load, ttlcache.Options{MaxAge: o.CacheFor})
 	return s
+}
+
+// Use lets v verify what people may read. It is called before requests are served.
+func (s *Store) Use(v viewer.Verifier) { s.verifier = v }
+
+// Verifies implements [viewer.Verifier].
+func (s *Store) Verifies(ctx context.Context, workspace uuid.UUID) (bool, error) {
+	if s.verifier == nil {
+		return false, nil
+	}
+	return s.verifier.Verifies(ctx, workspace)
+}
+
+// HiddenNow implements [viewer.Verifier].
+func (s *Store) HiddenNow(ctx context.Context, workspace uuid.UUID, email string, documents []uuid.UUID) (viewer.Verdict, error) {
+	if s.verifier == nil {
+		return viewer.Verdict{Hidden: map[uuid.UUID]bool{}}, nil
+	}
+	return s.verifier.HiddenNow(ctx, workspace, email, documents)
 }
 
 // Close ends running reads.

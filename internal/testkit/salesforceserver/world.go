@@ -289,3 +289,35 @@ func (s *Server) addVersion(document string, content []byte) {
 	d["LatestPublishedVersionId"], d["ContentSize"] = id, len(content)
 	d["ContentModifiedDate"], d["SystemModstamp"] = s.tick(), stamp(s.clock)
 }
+
+// Find returns the ids of the records of an object that have a value.
+func (s *Server) Find(object, field, value string) []string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	var ids []string
+	for _, r := range s.tables[object] {
+		if r[field] == value && r["IsDeleted"] == false {
+			ids = append(ids, text(r["Id"]))
+		}
+	}
+	return ids
+}
+
+// AddGroupOf adds the group of a type for a territory or user.
+func (s *Server) AddGroupOf(kind, related string) string {
+	return s.Add("Group", Row{"Type": kind, "RelatedId": related, "DoesIncludeBosses": false})
+}
+
+// OrganizationID returns the id of the organization.
+func (s *Server) OrganizationID() string { return s.Find("Organization", "Name", "Acme")[0] }
+
+// Emails returns the addresses of users, by id, in lower case.
+func (s *Server) Emails() map[string]string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	emails := map[string]string{}
+	for _, u := range s.tables["User"] {
+		emails[text(u["Id"])] = strings.ToLower(text(u["Email"]))
+	}
+	return emails
+}

@@ -1,0 +1,66 @@
+package search
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/magpie-search/magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/viewer"
+)
+
+const (
+	// verifyBatch is the number of documents of which sources are asked at once.
+	verifyBatch = 200
+	minVerified = 20
+	// maxVerified bounds the documents of one search of which sources are asked.
+	maxVerified = 1000
+)
+
+// verifies reports whether what the viewer may see is verified with the sources.
+func verifies(ctx context.Context) (bool, error) {
+	ok, err := viewer.Verifies(ctx)
+	if err != nil {
+		return false, fmt.Errorf("find the sources that verify access: %w", err)
+	}
+	return ok, nil
+}
+
+// A verification is the outcome of asking the sources about results.
+type verification struct {
+	shown      []rank.Result // that may be shown, as many as were needed and some more
+	hidden     map[uuid.UUID]bool
+	unanswered bool // a source did not answer
+}
+
+// verified asks the sources about results, best first, until enough of them may be
+// shown. Results that are not needed are left out.
+func verified(ctx context.Context, ranked []rank.Result, needed int) (verification, error) {
+	v := verification{hidden: map[uuid.UUID]bool{}}
+	most := min(verifyBatch, max(needed, minVerified)) // the first batch mostly suffices
+	for asked := 0; len(ranked) > 0 && len(v.shown) < needed && asked < maxVerified; most = verifyBatch {
+		documents, seen, part := []uuid.UUID{}, map[uuid.UUID]bool{}, 0
+		for ; part < len(ranked) && len(documents) < most; part++ {
+			if id := ranked[part].Document; !seen[id] {
+				seen[id] = true
+				documents = append(documents, id)
+			}
+		}
+		verdict, err := viewer.HiddenNow(ctx, documents)
+		if err != nil {
+			return v, fmt.Errorf("verify who may read results: %w", err)
+		}
+		v.unanswered = v.unanswered || verdict.Unanswered
+		for _, r := range ranked[:part] {
+			if verdict.Hidden[r.Document] {
+				v.hidden[r.Document] = true
+			} else {
+				v.shown = append(v.shown, r)
+			}
+		}
+		asked += len(documents)
+		ranked = ranked[part:]
+	}
+	return v, nil
+}
