@@ -134,68 +134,63 @@ func (r *sharing) everybodySees(object, field string) bool {
 	return true
 }
 
-// usersOf returns the users of a group, at any depth.
+// usersOf returns the users of a group, at any depth, and those above them in the role
+// hierarchy.
 func (r *sharing) usersOf(id string, hierarchy bool) map[string]bool {
 	found := map[string]bool{}
-	r.addUsers(found, map[string]bool{}, id, hierarchy)
+	r.addUsers(found, map[visit]bool{}, visit{id, hierarchy})
 	return found
 }
 
-func (r *sharing) addUsers(found, visited map[string]bool, id string, hierarchy bool) {
-	if visited[id] {
+// A visit is a user or group on the way through groups, and whether those above its
+// users belong to it: each group on the way must say so.
+type visit struct {
+	id        string
+	hierarchy bool
+}
+
+func (r *sharing) addUsers(found map[string]bool, visited map[visit]bool, at visit) {
+	if visited[at] {
 		return
 	}
-	visited[id] = true
-	if r.users[id] != nil {
-		found[id] = true
+	visited[at] = true
+	if r.users[at.id] != nil {
+		r.addWithBosses(found, map[string]bool{at.id: true}, at.hierarchy)
 		return
 	}
-	g, known := r.groups[id]
-	if !known {
-		return // a user who is not active, or a group that cannot be read
-	}
+	g := r.groups[at.id] // of no type: a user who is not active, or a group that cannot be read
 	own := map[string]bool{}
 	switch g.kind {
 	case "Regular", "Queue":
-		for _, member := range r.members[id] {
-			r.addUsers(own, visited, member, hierarchy && g.bosses)
+		for _, member := range r.members[at.id] {
+			r.addUsers(found, visited, visit{member, at.hierarchy && g.bosses})
 		}
 	case "Role":
 		r.addRole(own, g.related, false, false)
-	case "RoleAndSubordinates":
-		r.addRole(own, g.related, true, true)
-	case "RoleAndSubordinatesInternal":
-		r.addRole(own, g.related, true, false)
+		r.addWithBosses(found, own, at.hierarchy)
+	case "RoleAndSubordinates", "RoleAndSubordinatesInternal":
+		r.addRole(own, g.related, true, g.kind == "RoleAndSubordinates")
+		r.addWithBosses(found, own, at.hierarchy)
 	case "Organization":
 		for id, u := range r.users {
-			if u.internal {
-				own[id] = true
-			}
+			found[id] = found[id] || u.internal
 		}
 	case "Manager":
-		r.addManagers(own, g.related)
+		r.addManagers(found, g.related)
 	case "ManagerAndSubordinatesInternal":
-		own[g.related] = r.users[g.related] != nil
-		for id, u := range r.users {
-			if managers := map[string]bool{}; u.internal {
-				r.addManagers(managers, id)
-				own[id] = own[id] || managers[g.related]
-			}
-		}
-	case "Territory":
-		r.addTerritory(own, g.related, false)
-	case "TerritoryAndSubordinates":
-		r.addTerritory(own, g.related, true)
+		r.addSubordinates(found, g.related)
+	case "Territory", "TerritoryAndSubordinates":
+		r.addTerritory(found, g.related, g.kind == "TerritoryAndSubordinates")
 	}
-	// The bosses of the users of roles follow from the roles, those of others from the
-	// group.
-	if hierarchy && (g.bosses || strings.HasPrefix(g.kind, "Role")) {
-		r.addBosses(own)
+}
+
+// addWithBosses adds users and, with the hierarchy, those above them.
+func (r *sharing) addWithBosses(found, users map[string]bool, hierarchy bool) {
+	if hierarchy {
+		r.addBosses(users)
 	}
-	for user, isMember := range own {
-		if isMember {
-			found[user] = true
-		}
+	for id, isMember := range users {
+		found[id] = found[id] || isMember
 	}
 }
 
@@ -239,13 +234,26 @@ func (r *sharing) addBosses(found map[string]bool) {
 	}
 }
 
+// addManagers adds the managers of a user, direct and indirect ones.
 func (r *sharing) addManagers(found map[string]bool, id string) {
+	above := map[string]bool{}
 	for range maxDepth {
 		u := r.users[id]
-		if u == nil || u.manager == "" || found[u.manager] {
+		if u == nil || u.manager == "" || above[u.manager] {
 			return
 		}
-		if id = u.manager; r.users[id] != nil {
+		id = u.manager
+		above[id] = true
+		found[id] = found[id] || r.users[id] != nil
+	}
+}
+
+// addSubordinates adds a user and all internal users below them.
+func (r *sharing) addSubordinates(found map[string]bool, manager string) {
+	found[manager] = found[manager] || r.users[manager] != nil
+	for id, u := range r.users {
+		above := map[string]bool{}
+		if r.addManagers(above, id); u.internal && above[manager] {
 			found[id] = true
 		}
 	}
@@ -257,7 +265,7 @@ func (r *sharing) addTerritory(found map[string]bool, territory string, below bo
 			continue
 		}
 		for _, id := range users {
-			found[id] = r.users[id] != nil
+			found[id] = found[id] || r.users[id] != nil
 		}
 	}
 }

@@ -212,7 +212,9 @@ func (s *source) readShareTables(ctx context.Context, rules *sharing, objects []
 	var asked []*object
 	var names []string
 	for _, o := range objects {
-		if o.isKnowledge() || (isPublic(rules.models[o.Name]) && isPublic(rules.external[o.Name])) || rules.models[o.Name] == controlledByParent {
+		isOpen := isPublic(rules.models[o.Name]) && isPublic(rules.external[o.Name])
+		// Shares of accounts also open cases and others.
+		if o.isKnowledge() || (isOpen && o.Name != "Account") || rules.models[o.Name] == controlledByParent {
 			continue
 		}
 		name := o.Name + "Share"

@@ -25,8 +25,8 @@ import (
 const (
 	// AnswerAge is how long an answer of a source counts.
 	AnswerAge = 5 * time.Minute
-	// answerTimeout bounds the time that a source has for an answer.
-	answerTimeout = 4 * time.Second
+	// defaultTimeout is the default of Options.Timeout.
+	defaultTimeout = 4 * time.Second
 	// maxAnswers bounds the answers that are kept.
 	maxAnswers = 200_000
 	// retryInterval is the time for which a source that did not answer is not asked.
@@ -41,8 +41,10 @@ type Options struct {
 	Limiters *throttle.Limiters
 	// Token returns the function that returns the tokens of an OAuth grant.
 	Token func(workspace, grant uuid.UUID) func(ctx context.Context, refused string) (string, map[string]string, error)
-	Now   func() time.Time
-	Log   *slog.Logger
+	// Timeout bounds the time that a source has for an answer; default: 4 s.
+	Timeout time.Duration
+	Now     func() time.Time
+	Log     *slog.Logger
 }
 
 // A Verifier implements [viewer.Verifier]. It is safe for concurrent use. Close it.
@@ -81,6 +83,9 @@ func New(o Options) *Verifier {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
 	}
 	v := &Verifier{o: o, sources: map[uuid.UUID]*opened{}, answers: map[question]answer{}, failed: map[uuid.UUID]time.Time{}}
 	v.active = ttlcache.New(v.load, ttlcache.Options{MaxAge: 2 * time.Second})
@@ -197,7 +202,7 @@ func (v *Verifier) ask(ctx context.Context, row *ent.Connector, email string, it
 	if isFailing && now.Sub(failed) < retryInterval && !now.Before(failed) {
 		return readable, false
 	}
-	inside, cancel := context.WithTimeout(ctx, answerTimeout)
+	inside, cancel := context.WithTimeout(ctx, v.o.Timeout)
 	defer cancel()
 	for part := range slices.Chunk(unknown, connectors.MaxPageItems) {
 		found, err := v.verify(inside, row, email, part)

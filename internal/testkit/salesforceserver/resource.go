@@ -155,6 +155,7 @@ func (s *Server) query(w http.ResponseWriter, soql string, deleted bool) {
 		refuse(w, http.StatusBadRequest, refused.code, refused.message)
 		return
 	}
+	s.queries[q.object]++
 	rows := s.rows(q, deleted)
 	if q.order != "" {
 		slices.SortStableFunc(rows, func(a, b Row) int {

@@ -68,13 +68,14 @@ type Server struct {
 	tokens   map[string]bool
 	fault    func(r *http.Request) *Fault
 	counts   map[string]int
+	queries  map[string]int // by object
 }
 
 // New starts an organization with the standard objects and the user of the app.
 func New() *Server {
 	s := &Server{
 		MaxRows: 2000, Allowance: 100_000, clock: time.Date(2026, 5, 1, 8, 0, 0, 0, time.UTC), objects: map[string]*Object{}, tables: map[string][]Row{}, index: map[string]indexed{},
-		contents: map[string][]byte{}, deleted: map[string][]deletion{}, tokens: map[string]bool{}, counts: map[string]int{},
+		contents: map[string][]byte{}, deleted: map[string][]deletion{}, tokens: map[string]bool{}, counts: map[string]int{}, queries: map[string]int{},
 	}
 	s.logStart = s.clock.Add(-15 * 24 * time.Hour)
 	for _, o := range standardObjects() {
@@ -138,6 +139,13 @@ func (s *Server) Requests(part string) int {
 		}
 	}
 	return count
+}
+
+// Queries returns the number of queries for an object.
+func (s *Server) Queries(object string) int {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.queries[object]
 }
 
 // ServeHTTP implements [http.Handler].
