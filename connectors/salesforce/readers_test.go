@@ -324,7 +324,7 @@ func TestReadersAreThoseOfSalesforce(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			dice := rand.New(rand.NewPCG(seed, 25)) //nolint:gosec // a repeatable test
+			dice := rand.New(rand.NewPCG(seed, 25))
 			c := newCompany(t, "Account", "Contact", "Case")
 			people := []string{c.boss, c.ada, c.bob, c.joe, c.sue, c.partner, c.idle, c.admin}
 			pick := func(list []string) string { return list[dice.IntN(len(list))] }
