@@ -15,6 +15,7 @@ import (
 	"github.com/magpie-search/magpie/connectors/postgresql"
 	"github.com/magpie-search/magpie/connectors/s3"
 	"github.com/magpie-search/magpie/connectors/salesforce"
+	"github.com/magpie-search/magpie/connectors/servicenow"
 	"github.com/magpie-search/magpie/connectors/sharepoint"
 	"github.com/magpie-search/magpie/connectors/slack"
 	"github.com/magpie-search/magpie/connectors/webcrawler"
@@ -48,5 +49,6 @@ func Registry(d Deps) (*connectors.Registry, error) {
 		salesforce.Kind(d.Dial),
 		sharepoint.Kind(d.Dial),
 		hubspot.Kind(d.Dial),
+		servicenow.Kind(d.Dial),
 	)
 }

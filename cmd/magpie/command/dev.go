@@ -25,7 +25,7 @@ type devCommand struct {
 	Demo     bool   `hidden:"" help:"Keep the demo documents and their keys."`
 	DemoDocs string `hidden:"" type:"path" help:"Folder of the demo documents."`
 
-	Fake []string `placeholder:"KIND" help:"Start a stand-in of a platform with sample content, and print how to connect it: confluence, github, google_drive, hubspot, jira, notion, salesforce, sharepoint or slack."`
+	Fake []string `placeholder:"KIND" help:"Start a stand-in of a platform with sample content, and print how to connect it: confluence, github, google_drive, hubspot, jira, notion, salesforce, servicenow, sharepoint or slack."`
 }
 
 // Run runs everything until a signal stops it.

@@ -55,6 +55,8 @@ func moved(t *testing.T) map[string]struct {
 			map[string]string{"instanceUrl": `{"instanceUrl":"https://evil.my.salesforce.com"}`, "authUrl": `{"authUrl":"https://evil.example.com"}`}, `{"instanceUrl":"https://ACME.my.salesforce.com:443/"}`},
 		"notion": {`{}`, `{"integrationToken":"t0ken-old"}`,
 			map[string]string{"apiUrl": `{"apiUrl":"https://evil.example.com"}`}, `{"apiUrl":"https://api.notion.com/v1"}`},
+		"servicenow": {`{"instanceUrl":"https://acme.service-now.com"}`, `{"apiKey":"t0ken-old"}`,
+			map[string]string{"instanceUrl": `{"instanceUrl":"https://evil.example.com"}`}, `{"instanceUrl":"https://ACME.service-now.com:443/"}`},
 		"hubspot": {`{}`, `{"accessToken":"t0ken-old"}`,
 			map[string]string{"apiUrl": `{"apiUrl":"https://evil.example.com"}`}, `{"apiUrl":"https://api.hubapi.com","objects":["deals"]}`},
 		"s3": {`{"bucket":"docs","endpoint":"https://minio.example.com"}`, `{"accessKeyId":"id","secretAccessKey":"s3cret-old"}`,

@@ -11,6 +11,7 @@ import (
 	"github.com/magpie-search/magpie/internal/testkit/jiraserver"
 	"github.com/magpie-search/magpie/internal/testkit/notionserver"
 	"github.com/magpie-search/magpie/internal/testkit/salesforceserver"
+	"github.com/magpie-search/magpie/internal/testkit/servicenowserver"
 	"github.com/magpie-search/magpie/internal/testkit/sharepointserver"
 	"github.com/magpie-search/magpie/internal/testkit/slackserver"
 )
@@ -100,6 +101,14 @@ func startSalesforce(s *Server) {
 	s.Cleanup(server.Close)
 	s.Config["instanceUrl"], s.Config["includeFiles"] = server.URL, true
 	s.Credentials["clientId"], s.Credentials["clientSecret"] = salesforceserver.ClientID, salesforceserver.ClientSecret
+}
+
+func startServiceNow(s *Server) {
+	server := servicenowserver.New()
+	s.Cleanup(server.Close)
+	server.AddSample()
+	s.Config["instanceUrl"], s.Config["includeAttachments"] = server.URL, true
+	s.Credentials["username"], s.Credentials["password"] = server.User, server.Password
 }
 
 func startSharePoint(s *Server) {

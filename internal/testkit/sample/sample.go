@@ -31,7 +31,7 @@ func (s *Server) Close() {
 func starters() map[string]func(s *Server) {
 	return map[string]func(s *Server){
 		"confluence": startConfluence, "github": startGitHub, "gitlab": startGitLab, "google_drive": startDrive, "hubspot": startHubSpot, "jira": startJira,
-		"notion": startNotion, "salesforce": startSalesforce, "sharepoint": startSharePoint, "slack": startSlack,
+		"notion": startNotion, "salesforce": startSalesforce, "servicenow": startServiceNow, "sharepoint": startSharePoint, "slack": startSlack,
 	}
 }
 

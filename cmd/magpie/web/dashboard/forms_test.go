@@ -24,6 +24,7 @@ func fillings(serviceAccount string) map[string][]filling {
 		"confluence":   {{"Address", "https://acme.atlassian.net"}, {"Spaces", "ENG"}, {"Mail address", "ada@example.com"}, {"API token", "secret"}},
 		"jira":         {{"Address", "https://acme.atlassian.net"}, {"Projects", "ENG"}, {"Mail address", "ada@example.com"}, {"API token", "secret"}},
 		"notion":       {{"Pages", "1a2b3c4d5e6f708192a3b4c5d6e7f809"}, {"Integration token", "secret"}},
+		"servicenow":   {{"Address", "https://acme.service-now.com"}, {"Tables", "incident"}, {"User name", "magpie.reader"}, {"Password", "secret"}},
 		"hubspot":      {{"Objects", "tickets"}, {"Access token", "pat-eu1-secret"}},
 		"slack":        {{"Channels", "general"}, {"Date range", "90d"}, {"Bot token", "xoxb-secret"}},
 		"google_drive": {{"Only these folders", "https://drive.google.com/drive/folders/1Example"}, {"Service account key", serviceAccount}},

@@ -1,0 +1,190 @@
+package servicenow
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/restapi"
+)
+
+const (
+	rowsPerPage = 500
+	// maxBytes is the largest answer: each value comes twice.
+	maxBytes = 64 << 20
+)
+
+// A client sends requests to an instance.
+type client struct {
+	*restapi.Client
+	clock atomic.Int64 // the instance's time in the last response, in Unix seconds
+}
+
+func newClient(dial connectors.Dial, s connectors.Settings) (*client, error) {
+	authorize := restapi.Bearer(s, "")
+	if s.Token == nil {
+		authorize = func(r *http.Request, refused bool) (bool, error) {
+			if key := s.Credentials[credentialKey]; key != "" {
+				r.Header.Set("x-sn-apikey", key)
+			} else {
+				r.SetBasicAuth(s.Credentials[credentialUser], s.Credentials[credentialWord])
+			}
+			return !refused, nil
+		}
+	}
+	inner, err := restapi.New(s.String(optionURL), dial, restapi.Options{
+		Platform: "ServiceNow", Wait: s.Wait, Authorize: authorize, ErrorMessage: errorMessage, RateLimited: rateLimited, Advice: "config." + optionURL,
+		MaxBytes: maxBytes, SameHost: true,
+	})
+	return &client{Client: inner}, err
+}
+
+func errorMessage(body []byte) string {
+	var failure struct {
+		Error struct{ Message, Detail string }
+	}
+	if json.Unmarshal(body, &failure) != nil {
+		return ""
+	}
+	return strings.TrimSuffix(failure.Error.Message+": "+failure.Error.Detail, ": ")
+}
+
+// rateLimited takes the time of the reset from the header.
+func rateLimited(r *http.Response) (time.Duration, bool) {
+	if r.StatusCode != http.StatusTooManyRequests || restapi.RetryAfter(r.Header) > 0 {
+		return 0, false
+	}
+	reset, err := strconv.ParseInt(r.Header.Get("X-RateLimit-Reset"), 10, 64)
+	if err != nil {
+		return 0, false
+	}
+	wait, _ := restapi.Until(r.Header, time.Unix(reset, 0))
+	return max(wait, time.Second), true
+}
+
+// request makes a request and decodes the answer.
+func (c *client) request(ctx context.Context, r restapi.Request, out any) (http.Header, error) {
+	header, err := c.JSON(ctx, r, out)
+	if now, parseErr := http.ParseTime(header.Get("Date")); parseErr == nil {
+		c.clock.Store(now.Unix())
+	}
+	if page, ok := errors.AsType[*restapi.UnexpectedResponseError](err); ok && page.IsHTML && !page.IsLogin {
+		err = connectors.Retryable(fmt.Errorf("the instance is asleep, or a proxy stands in between: wake a developer instance at developer.servicenow.com: %w", err), 0)
+	}
+	return header, err
+}
+
+// now returns the instance's time as of the last response.
+func (c *client) now() time.Time {
+	if seconds := c.clock.Load(); seconds != 0 {
+		return time.Unix(seconds, 0).UTC()
+	}
+	return time.Now().UTC()
+}
+
+func errInvalid(what string) error {
+	return connectors.Retryable(fmt.Errorf("ServiceNow answered with %s that cannot be; check config.%s, and whether a proxy or a login stands between", what, optionURL), 0)
+}
+
+// isRefused reports whether the user lacks a right.
+func isRefused(err error) bool { return restapi.StatusOf(err) == http.StatusForbidden }
+
+// isAbsent reports whether the instance does not have a table or row.
+func isAbsent(err error) bool {
+	return errors.Is(err, connectors.ErrNotFound) || restapi.StatusOf(err) == http.StatusBadRequest
+}
+
+// A place is a place in a list: behind a row, and behind rows that were not shown.
+type place struct {
+	Last string `json:"i,omitempty"`
+	Skip int    `json:"k,omitempty"`
+}
+
+func (p place) isValid() bool { return (p.Last == "" || isID(p.Last)) && p.Skip >= 0 }
+
+// errCancelled says that the instance took too long and broke off.
+var errCancelled = errors.New("the instance broke off a query that took too long")
+
+// list returns rows of a list that is in the order of sys_id, and the next place. The
+// instance applies its access rules after the limit: a short page is not the end, and
+// an empty one only if no rows are left.
+func (c *client) list(ctx context.Context, path, query string, fields []string, at place, limit int) (rows []row, next place, done bool, err error) {
+	for ; ; limit /= 5 {
+		if rows, next, done, err = c.page(ctx, path, query, fields, at, limit); limit < 20 || !errors.Is(err, errCancelled) && !errors.Is(err, restapi.ErrTooLarge) {
+			return rows, next, done, err
+		}
+	}
+}
+
+func (c *client) page(ctx context.Context, path, query string, fields []string, at place, limit int) ([]row, place, bool, error) {
+	if at.Last != "" {
+		query = join(query, "sys_id>"+at.Last)
+	}
+	parameters := url.Values{"sysparm_query": {join(query, "ORDERBYsys_id")}, "sysparm_limit": {strconv.Itoa(limit)}}
+	if at.Skip > 0 {
+		parameters.Set("sysparm_offset", strconv.Itoa(at.Skip))
+	}
+	if len(fields) > 0 {
+		parameters.Set("sysparm_fields", strings.Join(fields, ","))
+		parameters.Set("sysparm_display_value", "all")
+		parameters.Set("sysparm_exclude_reference_link", "true")
+	}
+	var page struct {
+		Result []row
+		Error  json.RawMessage
+	}
+	header, err := c.request(ctx, restapi.Request{Path: path, Query: parameters, RequiredFields: []string{"result"}}, &page)
+	if err != nil {
+		return nil, at, false, err
+	}
+	if len(page.Error) > 0 && string(page.Error) != "null" {
+		return nil, at, false, connectors.Retryable(errCancelled, 0)
+	}
+	next := at
+	for _, r := range page.Result {
+		if !r.isValid() {
+			return nil, at, false, errInvalid("a row")
+		}
+		if r.id() <= next.Last {
+			return nil, at, false, restapi.LoopError("ServiceNow", "the rows", r.id())
+		}
+		next = place{Last: r.id()}
+	}
+	if len(page.Result) > 0 {
+		return page.Result, next, false, nil
+	}
+	total, counted := strconv.Atoi(header.Get("X-Total-Count"))
+	if next.Skip += limit; counted == nil && total > next.Skip {
+		return nil, next, false, nil
+	}
+	return nil, next, true, nil
+}
+
+// all returns all rows of a table that match a query.
+func (c *client) all(ctx context.Context, name, query string, fields []string, yield func(r row) error) error {
+	for at, done := (place{}), false; !done; {
+		var rows []row
+		var err error
+		if rows, at, done, err = c.list(ctx, tablePath(name), query, append([]string{"sys_id", "sys_updated_on"}, fields...), at, rowsPerPage); err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if err := yield(r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func tablePath(name string) string { return "api/now/table/" + url.PathEscape(name) }
+
+const filePath = "api/now/attachment"
