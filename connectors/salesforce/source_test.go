@@ -378,3 +378,39 @@ func TestExpiredSessionsAreRenewed(t *testing.T) {
 		t.Errorf("Walk = %v", err)
 	}
 }
+
+func FuzzCursor(f *testing.F) {
+	for _, text := range []string{"", "x", "{}", `{"o":"Account"}`, `{"o":"Case","a":"500000000000003AAA","r":"500000000000004AAA","f":"0"}`, `{"o":"Zebra__c"}`, `{"o":"Account","a":"' OR Id != '"}`} {
+		f.Add(text)
+	}
+	o := newOrganization(f)
+	o.Add("Account", Row{"Name": "Acme"})
+	source := o.open(f, map[string]any{"includeFiles": true})
+	f.Fuzz(func(t *testing.T, text string) {
+		page, err := source.Walk(t.Context(), text)
+		if err == nil && !page.Done && page.Next == text {
+			t.Errorf("the cursor %q leads to itself", text)
+		}
+		if changed, err := source.(connectors.Feeder).Changes(t.Context(), text); err != nil || text != "" && !changed.Expired && changed.Next == "" {
+			t.Errorf("the token %q gives %+v, %v", text, changed, err)
+		}
+	})
+}
+
+// A condition that is accepted is one condition for Salesforce, too.
+func FuzzFilter(f *testing.F) {
+	for _, text := range []string{"Case: Status = 'New'", "Name = 'a' OR Name = 'b'", "Id = 'x') OR (Id != 'x'", "Name = 'it\\'s'", "Name LIKE '%)%'", "Case: ((", "NOT (Name = 'a')", "Name = 'a' LIMIT 1", "Name = '\\\\' OR Id = '\\'"} {
+		f.Add(text)
+	}
+	o := newOrganization(f)
+	kind := o.kind(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		settings := o.settings(map[string]any{"soqlFilter": text})
+		if kind.Validate(settings.Config, settings.Credentials) != nil {
+			return
+		}
+		if depth, lines := strings.Count(text, "("), strings.Count(strings.TrimSpace(text), "\n"); lines == 0 && !strings.Contains(text, "'") && depth != strings.Count(text, ")") {
+			t.Errorf("the condition %q is accepted", text)
+		}
+	})
+}
