@@ -1,1 +1,0 @@
-import{n as e}from"./Title-ei09Z3nc.js";import{r as t}from"./useRouter-EVWnnBAk.js";import{n}from"./link-B8ntbUQ5.js";import{O as r}from"./i18n-CxY6kpxL.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
