@@ -10,6 +10,7 @@ import (
 	"github.com/magpie-search/magpie/connectors/googledrive"
 	"github.com/magpie-search/magpie/connectors/hubspot"
 	"github.com/magpie-search/magpie/connectors/jira"
+	"github.com/magpie-search/magpie/connectors/mssql"
 	"github.com/magpie-search/magpie/connectors/mysql"
 	"github.com/magpie-search/magpie/connectors/notion"
 	"github.com/magpie-search/magpie/connectors/postgresql"
@@ -42,6 +43,7 @@ func Registry(d Deps) (*connectors.Registry, error) {
 		postgresql.Kind(d.Dial),
 		mysql.Kind(d.Dial),
 		clickhouse.Kind(d.Dial),
+		mssql.Kind(d.Dial),
 		confluence.Kind(d.Dial),
 		jira.Kind(d.Dial),
 		notion.Kind(d.Dial),

@@ -40,6 +40,7 @@ func optionsByDestination() map[string]struct{ steers, others []string } {
 		"web_crawler":  {[]string{"startUrls"}, []string{"scope", "maxPages", "maxDepth", "delayMs", "useSitemaps", "userAgent"}},
 		"postgresql":   {[]string{"host", "port", "sslMode", "caCertificate"}, append([]string{"schema"}, tables...)},
 		"mysql":        {[]string{"host", "port", "tls", "caCertificate"}, tables},
+		"mssql":        {[]string{"host", "port", "encrypt", "trustServerCertificate", "caCertificate"}, []string{"database", "schema", "includeTables", "excludeTables", "sampleRows"}},
 		"clickhouse":   {[]string{"host", "port", "secure", "caCertificate"}, tables},
 		"google_drive": {[]string{"apiUrl", "authUrl", "directoryUrl"}, []string{"includeMyDrive", "includeSharedDrives", "includeSharedWithMe", "sharedDrives", "folders", "users", "exportFormat", "treatLinkAsPublic"}},
 		"sharepoint": {[]string{"graphUrl", "authUrl", "domainSuffix"}, []string{
@@ -150,6 +151,9 @@ func TestChangedDestinations(t *testing.T) {
 		"mysql": {config{"host": "db.example.com", "port": 3306.0},
 			[]config{{"host": "db.example.com", "database": "b"}, {"host": "db.example.com", "tls": "verify-full"}, {"host": "db.example.com", "tls": "prefer"}},
 			[]config{{"host": "10.0.0.1"}, {"host": "db.example.com", "port": 3307.0}, {"host": "db.example.com", "tls": "disable"}}},
+		"mssql": {config{"host": "db.example.com"},
+			[]config{{"host": "DB.example.com.", "port": 1433.0, "database": "b", "schema": "sales"}},
+			[]config{{"host": "10.0.0.1"}, {"host": "db.example.com", "port": 1434.0}, {"host": "db.example.com", "encrypt": "false"}, {"host": "db.example.com", "trustServerCertificate": true}}},
 		"clickhouse": {config{"host": "db.example.com", "port": 8443.0},
 			[]config{{"host": "DB.example.com.", "port": 8443.0, "secure": true, "database": "b"}},
 			[]config{{"host": "10.0.0.1", "port": 8443.0}, {"host": "db.example.com", "port": 9443.0}, {"host": "db.example.com", "port": 8443.0, "secure": false}}},
@@ -320,7 +324,7 @@ func TestErrorsDoNotRevealInternalNames(t *testing.T) {
 			}
 		}
 	}
-	if tried != 15 {
+	if tried != 17 {
 		t.Errorf("%d kinds were tried", tried)
 	}
 }

@@ -200,6 +200,7 @@ func TestVendorPackagesStayInTheirPlace(t *testing.T) {
 		"vitess.io/vitess":                  {"connectors/mysql"},
 		"github.com/pganalyze":              {"connectors/postgresql"},
 		"github.com/AfterShip":              {"connectors/clickhouse"},
+		"github.com/microsoft/go-mssqldb":   {"connectors/mssql"},
 		"github.com/99designs/gqlgen":       {"graph", "rest", "cmd/magpie", "ent", "internal/tools", "internal/live/connection"},
 	}
 	for _, f := range files(t) {

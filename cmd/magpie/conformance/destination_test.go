@@ -69,6 +69,10 @@ func moved(t *testing.T) map[string]struct {
 		"mysql": {fmt.Sprintf(database, "tls"), `{"user":"u","password":"s3cret-old"}`,
 			map[string]string{"host": `{"host":"evil.example.com"}`, "port": `{"port":3307}`, "tls": `{"tls":"prefer"}`, "caCertificate": `{"caCertificate":"x"}`},
 			`{"host":"db.example.com.","port":3306}`},
+		"mssql": {`{"host":"db.example.com","database":"a","encrypt":"true","trustServerCertificate":false}`, `{"username":"u","password":"s3cret-old"}`,
+			map[string]string{
+				"host": `{"host":"evil.example.com"}`, "port": `{"port":1434}`, "encrypt": `{"encrypt":"false"}`, "trustServerCertificate": `{"trustServerCertificate":true}`, "caCertificate": `{"caCertificate":"x"}`,
+			}, `{"host":"db.example.com.","port":1433,"database":"b"}`},
 		"clickhouse": {`{"host":"db.example.com","database":"a","secure":true,"port":8443}`, `{"username":"u","password":"s3cret-old"}`,
 			map[string]string{"host": `{"host":"evil.example.com"}`, "port": `{"port":8123}`, "secure": `{"secure":false}`, "caCertificate": `{"caCertificate":"x"}`},
 			`{"host":"db.example.com.","database":"b"}`},

@@ -111,6 +111,8 @@ func (d Database) dialect() string {
 		return "MySQL or MariaDB"
 	case "clickhouse":
 		return "ClickHouse"
+	case "mssql":
+		return "SQL Server (T-SQL)"
 	default:
 		return d.Type
 	}

@@ -32,6 +32,7 @@ func fillings(serviceAccount string) map[string][]filling {
 		"sharepoint":   {{"Site", "https://acme.sharepoint.com/sites/handbook"}, {"Tenant", "11111111-2222-3333-4444-555555555555"}, {"Client", "66666666-7777-8888-9999-000000000000"}, {"Client secret", "secret"}},
 		"postgresql":   {{"Host", "db.example.com"}, {"Port", "5433"}, {"Database", "shop"}, {"Schemas", "public, sales"}, {"Tables", "orders*"}, {"User", "reader"}, {"Password", "secret"}},
 		"mysql":        {{"Host", "db.example.com"}, {"Database", "shop"}, {"Tables", "orders*"}, {"User", "reader"}, {"Password", "secret"}},
+		"mssql":        {{"Host", "db.example.com"}, {"Database", "shop"}, {"Schemas", "dbo, sales"}, {"Tables", "orders*"}, {"User", "reader"}, {"Password", "secret"}},
 		"clickhouse":   {{"Host", "db.example.com"}, {"Port", "8123"}, {"Database", "shop"}, {"Tables", "orders*"}, {"User", "reader"}, {"Password", "secret"}},
 	}
 }

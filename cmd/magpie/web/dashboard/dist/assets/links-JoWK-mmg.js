@@ -1,1 +1,0 @@
-import{n as e}from"./Title-DLgKI9Yo.js";import{r as t}from"./useRouter-BwGudI6J.js";import{n}from"./link-BM37p_2L.js";import{O as r}from"./i18n-DzzOatgX.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
