@@ -158,10 +158,12 @@ func (c *client) page(ctx context.Context, path, query string, fields []string, 
 		}
 		next = place{Last: r.id()}
 	}
-	if len(page.Result) > 0 {
-		return page.Result, next, false, nil
-	}
 	total, counted := strconv.Atoi(header.Get("X-Total-Count"))
+	if len(page.Result) > 0 {
+		// Whether hidden rows are counted or not: if all that are counted were shown, none is
+		// left.
+		return page.Result, next, counted == nil && at.Skip == 0 && total == len(page.Result), nil
+	}
 	if next.Skip += limit; counted == nil && total > next.Skip {
 		return nil, next, false, nil
 	}

@@ -27,8 +27,8 @@ const (
 
 const (
 	example   = "https://acme.service-now.com"
-	perMinute = 120
-	burst     = 4
+	perMinute = 300
+	burst     = 10
 )
 
 // Kind returns the kind, which connects with dial.
