@@ -165,28 +165,37 @@ func (s *System) readRedis(ctx context.Context, r *Report) {
 	info, err := s.o.Redis.Info(ctx, "server").Result()
 	service := &Service{Name: "Redis", Version: lineOf(info, "redis_version"), Reachable: err == nil}
 	r.Services = append(r.Services, service)
+	var workers []*queue.WorkerState
+	var queues []*queue.State
 	if err == nil {
-		if r.Workers, err = s.o.Queue.Workers(); err == nil {
-			r.Queues, err = s.o.Queue.States()
-		}
-		if s.o.IsOpen {
-			defer func() { r.Workers, r.Queues = []*queue.WorkerState{}, []*queue.State{} }()
-		}
+		workers, queues, err = s.readQueues()
 	}
 	if err != nil {
 		service.Version, service.Reachable = "", false
-		r.Workers, r.Queues = []*queue.WorkerState{}, []*queue.State{}
 		r.warn("REDIS_UNREACHABLE", "Redis cannot be reached, so syncs do not start and rate limits count in each process.", "Start Redis, or correct REDIS_URL.")
 		return
 	}
-	if len(r.Workers) == 0 {
+	if len(workers) == 0 {
 		r.warn("NO_WORKER", "No worker is running, so that no sync, deletion or automation goes on.", "Start magpie worker with the same settings.")
 	}
-	for _, q := range r.Queues {
-		if q.Archived > 0 && !s.o.IsOpen {
+	if s.o.IsOpen {
+		return
+	}
+	r.Workers, r.Queues = workers, queues
+	for _, q := range queues {
+		if q.Archived > 0 {
 			r.warn("ARCHIVED_TASKS", fmt.Sprintf("%d tasks of the queue %s were given up after many attempts.", q.Archived, q.Name), "Look for \"task failed\" in the log of the workers.")
 		}
 	}
+}
+
+func (s *System) readQueues() ([]*queue.WorkerState, []*queue.State, error) {
+	workers, err := s.o.Queue.Workers()
+	if err != nil {
+		return nil, nil, err
+	}
+	queues, err := s.o.Queue.States()
+	return workers, queues, err
 }
 
 // lineOf returns the value of a line of Redis's INFO.
