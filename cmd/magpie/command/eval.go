@@ -26,6 +26,11 @@ type evalCommand struct {
 	FromTraffic bool   `help:"Instead of a set, use the questions that people asked at least 3 times, and the documents that they clicked or rated; needs the database."`
 	Collection  string `help:"With --from-traffic, only this collection (id or name)."`
 	Days        int    `default:"30" help:"With --from-traffic, days of traffic up to now, 1 to 366."`
+
+	SQL       string `name:"sql" type:"path" placeholder:"DIR" help:"Instead of a set, use questions about databases: CSV files with question, query (a right statement) and db_name, and scripts NAME_pgsql.sql that make the databases. Shows how many of the needed tables are found and, with a chat model, how many of its statements have the right rows."`
+	Attached  bool   `help:"With --sql, use the attached databases with those names, instead of making them."`
+	As        string `placeholder:"EMAIL" help:"With --sql, the member for whom the agent runs; an owner when left out."`
+	Questions int    `placeholder:"N" help:"With --sql, at most N questions about each database."`
 }
 
 // evaluated is a line of the result.
@@ -43,12 +48,14 @@ type evaluated struct {
 // --from-traffic it measures the collections of the installation.
 func (c *evalCommand) Run(r *runtime) error {
 	switch {
-	case c.FromTraffic && len(c.Sets) > 0:
-		return errors.New("give --set or --from-traffic, not both")
+	case c.FromTraffic && len(c.Sets) > 0, c.SQL != "" && (c.FromTraffic || len(c.Sets) > 0):
+		return errors.New("give one of --set, --from-traffic and --sql")
+	case c.SQL != "":
+		return c.sql(r)
 	case c.FromTraffic:
 		return c.fromTraffic(r)
 	case len(c.Sets) == 0:
-		return errors.New("give --set DIR, a judged set, or --from-traffic")
+		return errors.New("give --set DIR, a judged set, or --from-traffic, or --sql DIR")
 	}
 	var modes []eval.Mode
 	for _, m := range eval.Modes() {

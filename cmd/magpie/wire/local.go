@@ -18,19 +18,24 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Local executes operations in process as the system viewer of a workspace. Schema,
-// transactions and errors are the same as for requests. The operations are part of
-// the binary, so no limits apply.
+// Local executes operations in process as the system viewer of a workspace, or as another
+// viewer. Schema, transactions and errors are the same as for requests. The operations are
+// part of the binary, so no limits apply.
 type Local struct {
-	server    *handler.Server
-	document  string
-	workspace uuid.UUID
+	server   *handler.Server
+	document string
+	viewer   viewer.Viewer
 }
 
 // NewLocal returns an executor of the named operations of a document.
 func NewLocal(server *handler.Server, document string, workspace uuid.UUID) *Local {
 	server.AddTransport(localTransport{})
-	return &Local{server: server, document: document, workspace: workspace}
+	return &Local{server: server, document: document, viewer: viewer.System(workspace)}
+}
+
+// As returns an executor that acts as a viewer.
+func (l *Local) As(v viewer.Viewer) *Local {
+	return &Local{server: l.server, document: l.document, viewer: v}
 }
 
 // Do runs a query or mutation and decodes its data into a value, which may be nil.
@@ -56,7 +61,7 @@ func (l *Local) Do(ctx context.Context, operation string, variables map[string]a
 // Subscribe runs an operation and calls each with the data of every result. It
 // stops at an error of each and returns it.
 func (l *Local) Subscribe(ctx context.Context, operation string, variables map[string]any, each func(json.RawMessage) error) error {
-	ctx, cancel := context.WithCancel(storedop.With(viewer.With(ctx, viewer.System(l.workspace))))
+	ctx, cancel := context.WithCancel(storedop.With(viewer.With(ctx, l.viewer)))
 	defer cancel()
 	plain := make(map[string]any, len(variables))
 	for name, value := range variables {

@@ -373,7 +373,7 @@ func TestSearchFindsTheTablesOfQuestions(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	ctx, scope := h.person("ada")
-	folder := filepath.Join("..", "..", "..", "shared", "databases")
+	folder := filepath.Join("..", "..", "..", "..", "shared", "databases")
 	collection := h.collection(ctx, "Open")
 	for name, path := range map[string]string{
 		"academic": "text2sql/academic_pgsql.sql", "broker": "text2sql/broker_pgsql.sql", "geography": "text2sql/geography_pgsql.sql",
@@ -406,7 +406,7 @@ func TestSearchFindsTheTablesOfQuestions(t *testing.T) {
 		}
 	}
 	t.Logf("%d questions: %d of %d tables among the first 8 (%.3f), all of them for %d questions (%.3f)", questions, found, expected, float64(found)/float64(expected), whole, float64(whole)/float64(questions))
-	if float64(found) < 0.8*float64(expected) {
+	if float64(found) < 0.95*float64(expected) {
 		t.Error("the search finds fewer tables than it did")
 	}
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/internal/apierr"
@@ -28,7 +31,7 @@ const (
 	// best score by words.
 	weightSimilarity = 0.6
 	// weightJoined is the share of its score that a table passes on to tables that
-	// it is joined with.
+	// it is joined with, see joined.
 	weightJoined = 0.25
 	// maxColumnsEmbedded is the maximum number of columns in the embedded text.
 	maxColumnsEmbedded = 60
@@ -42,6 +45,7 @@ type entry struct {
 	columns  []map[string]bool
 	comment  map[string]bool
 	vector   []float32
+	related  []*entry // that it is joined with
 }
 
 // Match is a table that a search found.
@@ -67,25 +71,27 @@ type Join struct {
 func (d *Databases) entries(ctx context.Context, db Database, tables []connectors.Table) []*entry {
 	out := make([]*entry, len(tables))
 	texts := make([]string, len(tables))
+	names := namingOf(tables)
 	for i := range tables {
 		t := &tables[i]
-		e := &entry{database: db, table: t, name: d.terms(t.Name), comment: d.terms(t.Comment)}
-		text := spaced(t.Name) + ". " + t.Comment + "."
+		e := &entry{database: db, table: t, name: d.nameTerms(t.Name, names.tables[t.Schema]), comment: d.terms(t.Comment)}
+		text := spaced(withoutPrefix(t.Name, names.tables[t.Schema])) + ". " + t.Comment + "."
 		for at, c := range t.Columns {
-			e.columns = append(e.columns, d.terms(c.Name))
-			for term := range d.terms(c.Comment) {
-				e.comment[term] = true
-			}
+			e.columns = append(e.columns, d.nameTerms(c.Name, names.columns[i]))
+			maps.Copy(e.comment, d.terms(c.Comment))
 			for _, value := range c.Values {
-				for term := range d.terms(value) {
-					e.comment[term] = true
-				}
+				maps.Copy(e.comment, d.terms(value))
 			}
 			if at < maxColumnsEmbedded {
-				text += " " + spaced(c.Name)
+				text += " " + spaced(withoutPrefix(c.Name, names.columns[i]))
 			}
 		}
 		out[i], texts[i] = e, text
+	}
+	for i, others := range relate(tables, names) {
+		for _, other := range others {
+			out[i].related = append(out[i].related, out[other])
+		}
 	}
 	if d.o.Embed == nil || len(texts) == 0 {
 		return out
@@ -101,9 +107,9 @@ func (d *Databases) entries(ctx context.Context, db Database, tables []connector
 	return out
 }
 
-// spaced splits an identifier into words.
-func spaced(name string) string {
-	return strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(name)
+// nameTerms returns the terms of an identifier, whole, in words, and without a prefix.
+func (d *Databases) nameTerms(name, prefix string) map[string]bool {
+	return d.terms(name + " " + spaced(name) + " " + spaced(withoutPrefix(name, prefix)))
 }
 
 func (d *Databases) terms(text string) map[string]bool {
@@ -193,43 +199,75 @@ func matchWeight(words map[string]bool, term string) float64 {
 // scores returns the score of each entry for a query.
 func (d *Databases) scores(ctx context.Context, entries []*entry, query string, terms []string) []float64 {
 	own := make([]float64, len(entries))
+	covered := map[uuid.UUID]float64{} // by database: the best scores of the terms
 	for _, term := range terms {
 		weights := make([]float64, len(entries))
+		most := map[uuid.UUID]float64{}
 		df := 0
 		for i, e := range entries {
-			weight := weightName * matchWeight(e.name, term)
-			columns := 0.0
-			for _, column := range e.columns {
-				columns += matchWeight(column, term)
-			}
-			// Several matching columns count little more than one.
-			weight += weightColumn * math.Min(1+math.Log1p(math.Max(columns-1, 0))/2, columns)
-			weight += weightComment * matchWeight(e.comment, term)
-			if weights[i] = weight; weight > 0 {
+			weights[i] = e.weight(term)
+			if weights[i] > 0 {
 				df++
 			}
+			most[e.database.ID] = math.Max(most[e.database.ID], weights[i])
 		}
-		idf := math.Log(1 + (float64(len(entries))-float64(df)+0.5)/(float64(df)+0.5))
+		idf := 0.3 + math.Log(1+(float64(len(entries))-float64(df)+0.5)/(float64(df)+0.5))
 		for i := range own {
-			own[i] += weights[i] * (0.3 + idf)
+			own[i] += weights[i] * idf
+		}
+		for id, weight := range most {
+			covered[id] += weight * idf
 		}
 	}
-	best := slices.Max(append(slices.Clone(own), 0))
-	d.addSimilarity(ctx, entries, query, own, best)
+	d.addSimilarity(ctx, entries, query, own, slices.Max(append(slices.Clone(own), 0)))
+	favour(entries, own, covered)
+	return joined(entries, own)
+}
+
+// weight returns how well a term describes the table.
+func (e *entry) weight(term string) float64 {
+	columns := 0.0
+	for _, column := range e.columns {
+		columns += matchWeight(column, term)
+	}
+	// Several matching columns count little more than one.
+	return weightName*matchWeight(e.name, term) + weightColumn*math.Min(1+math.Log1p(math.Max(columns-1, 0))/2, columns) + weightComment*matchWeight(e.comment, term)
+}
+
+// favour reduces the scores of tables in databases that have fewer of the query's terms than
+// the best one: all tables of a question are in one database.
+func favour(entries []*entry, scores []float64, covered map[uuid.UUID]float64) {
+	best := 0.0
+	for _, c := range covered {
+		best = math.Max(best, c)
+	}
+	if best == 0 {
+		return
+	}
+	for i, e := range entries {
+		scores[i] *= covered[e.database.ID] / best
+	}
+}
+
+// joined adds to each score a share of the scores of the two best tables that the table is
+// joined with: what stands between two tables of a question is probably needed, too.
+func joined(entries []*entry, own []float64) []float64 {
+	at := make(map[*entry]int, len(entries))
+	for i, e := range entries {
+		at[e] = i
+	}
 	out := slices.Clone(own)
-	at := make(map[[3]string]int, len(entries))
 	for i, e := range entries {
-		at[[3]string{e.database.ID.String(), e.table.Schema, e.table.Name}] = i
-	}
-	for i, e := range entries {
-		for _, key := range e.table.ForeignKeys {
-			other, ok := at[[3]string{e.database.ID.String(), key.Schema, key.Table}]
-			if !ok || other == i {
-				continue
+		first, second := 0.0, 0.0
+		for _, other := range e.related {
+			switch score := own[at[other]]; {
+			case score > first:
+				first, second = score, first
+			case score > second:
+				second = score
 			}
-			out[i] = math.Max(out[i], own[i]+weightJoined*own[other])
-			out[other] = math.Max(out[other], own[other]+weightJoined*own[i])
 		}
+		out[i] += weightJoined * (first + second)
 	}
 	return out
 }

@@ -1,0 +1,139 @@
+package texttosql
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A Set is a folder of CSV files with questions, and of SQL scripts that make the databases
+// in PostgreSQL, named DATABASE_pgsql.sql.
+type Set struct {
+	Questions []Question
+	// Scripts are the paths of the scripts by the name of the database.
+	Scripts map[string]string
+}
+
+// A Question is a line of a CSV file.
+type Question struct {
+	// File is the name of the file, Line the number of the record, from 1 for the header.
+	File string
+	Line int
+	// Database is the name of the database, Type the connector type of its dialect.
+	Database, Type string
+	Category       string
+	Text           string
+	// Instructions say what the words of the question mean, "" for nothing.
+	Instructions string
+	// Gold are statements whose rows are right, each by itself.
+	Gold []string
+}
+
+// Answerable reports whether the database has the answer. The gold of other questions reads
+// no table.
+func (q Question) Answerable() bool { return len(Tables(q.Gold[0])) > 0 }
+
+const (
+	scriptEnd = "_pgsql.sql"
+	maxFile   = 16 << 20 // bytes
+)
+
+// Load reads the set in a folder. An error names the file and the record.
+func Load(folder string) (*Set, error) {
+	files, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("load a set of questions: %w", err)
+	}
+	set := &Set{Scripts: map[string]string{}}
+	for _, file := range files {
+		path := filepath.Join(folder, file.Name())
+		if name, ok := strings.CutSuffix(file.Name(), scriptEnd); ok {
+			set.Scripts[name] = path
+		}
+		if filepath.Ext(file.Name()) != ".csv" {
+			continue
+		}
+		questions, err := readFile(path)
+		if err != nil {
+			return nil, err
+		}
+		set.Questions = append(set.Questions, questions...)
+	}
+	if len(set.Questions) == 0 {
+		return nil, fmt.Errorf("%s has no CSV file with questions: it needs the columns question, query and db_name", folder)
+	}
+	return set, nil
+}
+
+func readFile(path string) ([]Question, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("load a set of questions: %w", err)
+	}
+	defer func() { _ = file.Close() }() // was only read
+	questions, err := read(filepath.Base(path), io.LimitReader(file, maxFile))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return questions, nil
+}
+
+func read(name string, from io.Reader) ([]Question, error) {
+	in := csv.NewReader(from)
+	header, err := in.Read()
+	if err != nil {
+		return nil, fmt.Errorf("read the header: %w", err)
+	}
+	column := func(record []string, names ...string) string {
+		for _, name := range names {
+			if at := slices.Index(header, name); at >= 0 {
+				return strings.TrimSpace(record[at])
+			}
+		}
+		return ""
+	}
+	var questions []Question
+	for line := 2; ; line++ {
+		record, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return questions, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		q := Question{
+			File: name, Line: line, Database: column(record, "db_name", "database"), Category: column(record, "query_category"),
+			Text: column(record, "question"), Instructions: column(record, "instructions"), Gold: alternatives(column(record, "query", "sql_postgres")),
+		}
+		if q.Type, err = dialect(name, column(record, "db_type")); err != nil {
+			return nil, fmt.Errorf("record %d: %w", line, err)
+		}
+		if q.Database == "" || q.Text == "" || len(q.Gold) == 0 {
+			return nil, fmt.Errorf("record %d needs db_name, question and query", line)
+		}
+		questions = append(questions, q)
+	}
+}
+
+// dialect returns the connector type of a file's statements, by the value of db_type or else
+// by the end of the file's name. The default is PostgreSQL.
+func dialect(file, value string) (string, error) {
+	known := map[string]string{"postgres": "postgresql", "postgresql": "postgresql", "mysql": "mysql", "tsql": "mssql", "mssql": "mssql", "clickhouse": "clickhouse"}
+	if value != "" {
+		kind, ok := known[value]
+		if !ok {
+			return "", fmt.Errorf("db_type %q is none of postgres, mysql, tsql and clickhouse", value)
+		}
+		return kind, nil
+	}
+	base := strings.TrimSuffix(file, filepath.Ext(file))
+	if kind, ok := known[base[strings.LastIndex(base, "_")+1:]]; ok {
+		return kind, nil
+	}
+	return "postgresql", nil
+}
