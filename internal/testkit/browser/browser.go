@@ -278,6 +278,12 @@ func (b *Tab) Type(text string) {
 	}
 }
 
+// Insert replaces the selected text of the focused field, as pasting does.
+func (b *Tab) Insert(text string) {
+	b.t.Helper()
+	b.Do(input.InsertText(text))
+}
+
 // Press presses a key with modifiers. Unlike chromedp.KeyEvent, a key whose default
 // action the page prevents enters no text.
 func (b *Tab) Press(key string, modifiers ...input.Modifier) {
@@ -299,12 +305,38 @@ func (b *Tab) Press(key string, modifiers ...input.Modifier) {
 	}
 }
 
-// Click clicks the element that an expression returns.
+// reach is a function of JavaScript that waits until an element is there, has kept its place
+// for two frames, and would receive a click, or its label would. It returns the element's
+// middle, or null after about five seconds.
+const reach = `(async (find) => {
+  const frame = () => new Promise((done) => requestAnimationFrame(done));
+  for (let n = 0; n < 200; n++) {
+    const e = find();
+    e?.scrollIntoView({block: "nearest"});
+    const before = e?.getBoundingClientRect();
+    await frame();
+    await frame();
+    const r = e?.getBoundingClientRect();
+    if (e?.isConnected && r.x === before.x && r.y === before.y && r.width === before.width && r.height === before.height) {
+      const at = {x: r.x + r.width / 2, y: r.y + r.height / 2};
+      const top = document.elementFromPoint(at.x, at.y);
+      if (top && (e.contains(top) || top.contains(e) || [...(e.labels ?? [])].some((label) => label.contains(top)))) return at;
+    }
+    await new Promise((done) => setTimeout(done, 25));
+  }
+  return null;
+})`
+
+// Click clicks the element that an expression returns, once it stands still and nothing
+// covers it.
 func (b *Tab) Click(expression string) {
 	b.t.Helper()
-	var at struct{ X, Y float64 }
 	b.Until(expression)
-	b.Eval(`(() => { const e = `+expression+`; e.scrollIntoView({block: "nearest"}); const r = e.getBoundingClientRect(); return {x: r.x + r.width / 2, y: r.y + r.height / 2}; })()`, &at)
+	var at *struct{ X, Y float64 }
+	b.Eval(reach+"(() => "+expression+")", &at)
+	if at == nil {
+		b.t.Fatalf("%s moves, or something covers it\nthe page says: %s", expression, b.Text("document.body.innerText"))
+	}
 	b.Do(chromedp.MouseClickXY(at.X, at.Y))
 }
 

@@ -15,15 +15,7 @@ import (
 func (p *person) submit(name string) {
 	p.t.Helper()
 	button := `all("main form button").find((e) => named(e) === ` + quoted(name) + ` && !e.disabled)`
-	p.Until(button + ` && ` + still)
 	p.Click(button)
-}
-
-// confirm presses a button of the dialog that opens.
-func (p *person) confirm(name string) {
-	p.t.Helper()
-	p.Until(`all("[role=dialog]").length > 0`)
-	p.hit(name)
 }
 
 // tell sends a message to the agent, when its last run has ended.
@@ -67,28 +59,17 @@ func makingAnAgent(t *testing.T, m *world) {
 	p.hit("Create a ticket")
 	p.hit("Save")
 	p.Until(`title() === "Concierge"`)
+	type made struct {
+		Name               string
+		Tools, Collections []string
+		AllCollections     bool
+	}
 	var got struct {
-		Agents struct {
-			Edges []struct {
-				Node struct {
-					Name               string
-					Tools, Collections []string
-					AllCollections     bool
-				}
-			}
-		}
+		Agents struct{ Edges []struct{ Node made } }
 	}
 	m.GraphQL(&got, `{ agents(first: 10) { edges { node { name tools collections allCollections } } } }`, nil)
 	agents := got.Agents.Edges
-	at := slices.IndexFunc(agents, func(edge struct {
-		Node struct {
-			Name               string
-			Tools, Collections []string
-			AllCollections     bool
-		}
-	}) bool {
-		return edge.Node.Name == "Concierge"
-	})
+	at := slices.IndexFunc(agents, func(edge struct{ Node made }) bool { return edge.Node.Name == "Concierge" })
 	if at < 0 {
 		t.Fatalf("the agents are %+v", agents)
 	}

@@ -61,7 +61,7 @@ func TestEveryKindOfConnectorIsMadeInItsForm(t *testing.T) {
 			t.Errorf("%s has no filling", kind.Name)
 			continue
 		}
-		p.open("/connectors/new/" + kind.Name + "?collection=" + m.collection)
+		p.goTo("/connectors/new/" + kind.Name + "?collection=" + m.collection)
 		p.enter("Name", "A "+kind.Name)
 		for _, field := range fields {
 			p.enter(field.label, field.text)

@@ -58,8 +58,8 @@ const shown = `(() => {
 	return texts;
 })()`
 
-func TestNoPageIsPartlyEnglishInGerman(t *testing.T) {
-	m := newWorld(t)
+// germanPages checks that no page is partly English in German.
+func germanPages(t *testing.T, m *world) {
 	// What the workspace and the service call things is the same in every language.
 	var named struct {
 		ConnectorKinds []struct {
@@ -85,8 +85,9 @@ func TestNoPageIsPartlyEnglishInGerman(t *testing.T) {
 	}
 	p := signIn(t, m.Magpie, stacktest.Email, stacktest.Password, "/search")
 	p.Eval(`localStorage.setItem("magpie-language", "de")`, nil)
+	p.open("/account")
 	for _, page := range pages() {
-		p.open(m.address(page.path))
+		p.goTo(m.address(page.path))
 		p.Is(`document.documentElement.lang`, "de")
 		var texts []string
 		p.Eval(shown, &texts)

@@ -25,10 +25,9 @@ func (p *person) tabTo(name string) {
 	p.t.Fatalf("60 times Tab do not reach %q; the focus is on %q", name, p.Text(focused))
 }
 
-// A person without a mouse signs in, searches, looks into a document, restricts it and
-// ends the restriction.
-func TestTheKeyboardSuffices(t *testing.T) {
-	m := newWorld(t)
+// keyboardFlow is a person without a mouse, who signs in, searches, looks into a document,
+// restricts it and ends the restriction.
+func keyboardFlow(t *testing.T, m *world) {
 	p := visitor(t, m.Magpie, "/sign-in?next=/connectors")
 	p.tabTo("Email address")
 	p.Type(stacktest.Email)

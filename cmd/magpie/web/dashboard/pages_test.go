@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,35 +62,46 @@ func (m *world) address(path string) string {
 // troubles are the texts of a page's alerts and notifications.
 const troubles = `all("[role=alert]").map((e) => e.innerText).concat(all(".mantine-Notification-root").map((e) => e.innerText)).join("; ")`
 
-func TestEveryPageOpensForEveryRole(t *testing.T) {
+// TestPages reads all pages of a workspace in use.
+func TestPages(t *testing.T) {
 	m := newWorld(t)
-	ranks := map[string]int{"VIEWER": 0, "EDITOR": 1, "ADMIN": 2, "OWNER": 3}
-	for role, rank := range ranks {
+	t.Run("by keyboard", func(t *testing.T) { keyboardFlow(t, m) })
+	t.Run("by role", func(t *testing.T) { pagesOfRoles(t, m) })
+	t.Run("accessible", func(t *testing.T) { accessiblePages(t, m) })
+	t.Run("in German", func(t *testing.T) { germanPages(t, m) })
+	t.Run("left open", func(t *testing.T) { pagesLeftOpen(t, m) })
+}
+
+// pagesOfRoles opens every page as everybody but the owner, who is accessiblePages.
+func pagesOfRoles(t *testing.T, m *world) {
+	for rank, role := range []string{"VIEWER", "EDITOR", "ADMIN"} {
 		t.Run(strings.ToLower(role), func(t *testing.T) {
-			email, password := stacktest.Email, stacktest.Password
-			if role != "OWNER" {
-				email, password = m.Member(role)
-			}
+			email, password := m.Member(role)
 			p := signIn(t, m.Magpie, email, password, "/search")
 			for _, page := range pages() {
-				p.open(m.address(page.path))
-				if title := p.Text(`title()`); title == "Nothing is here" || title == "This page has failed" {
-					t.Errorf("%s: %s", page.path, title)
-				}
-				if said := p.Text(troubles); said != "" && rank >= ranks[page.role] {
-					t.Errorf("%s says %q", page.path, said)
-				}
-				if title := p.Text(`document.title`); !strings.HasSuffix(title, " · Magpie") {
-					t.Errorf("%s has the title %q", page.path, title)
-				}
+				p.goTo(m.address(page.path))
+				p.opened(page.path, rank >= slices.Index([]string{"VIEWER", "EDITOR", "ADMIN"}, page.role))
 			}
 			p.Clean()
 		})
 	}
 }
 
-func TestEveryPageIsAccessible(t *testing.T) {
-	m := newWorld(t)
+// opened checks that a page is there, and has no trouble for somebody who may see it.
+func (p *person) opened(path string, may bool) {
+	p.t.Helper()
+	if title := p.Text(`title()`); title == "Nothing is here" || title == "This page has failed" {
+		p.t.Errorf("%s: %s", path, title)
+	}
+	if said := p.Text(troubles); said != "" && may {
+		p.t.Errorf("%s says %q", path, said)
+	}
+	if title := p.Text(`document.title`); !strings.HasSuffix(title, " · Magpie") {
+		p.t.Errorf("%s has the title %q", path, title)
+	}
+}
+
+func accessiblePages(t *testing.T, m *world) {
 	for _, path := range []string{"/sign-in", "/sign-up", "/reset-password#token=x", "/accept-invitation#token=x"} {
 		p := visitor(t, m.Magpie, path)
 		p.Until(`settled()`)
@@ -98,6 +110,7 @@ func TestEveryPageIsAccessible(t *testing.T) {
 	p := signIn(t, m.Magpie, stacktest.Email, stacktest.Password, "/search")
 	for _, page := range pages() {
 		p.open(m.address(page.path))
+		p.opened(page.path, true)
 		p.accessible(page.path)
 	}
 	p.Clean()

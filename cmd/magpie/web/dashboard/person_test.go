@@ -22,25 +22,19 @@ import (
 var axe string
 
 // prelude has functions that find what a person sees: button, link, tab or option by its
-// name, a field by its label. An open menu, dialog or drawer hides the page below it, and a
-// notification what it lies on until it goes.
+// name, a field by its label. An open menu, dialog or drawer hides the page below it; a menu
+// that closes fades for a moment.
 const prelude = `
 const visible = (e) => e.getClientRects().length > 0 && !e.closest('[aria-hidden=true]');
 const named = (e) => (e.getAttribute('aria-label') || e.innerText || e.value || '').trim();
 const all = (s) => [...document.querySelectorAll(s)].filter(visible);
 const hit = (name) => {
   const found = all('button, a[href], [role=button], [role=menuitem], [role=option], [role=tab], [role=radio], input[type=submit], label, summary, tr.row').filter((e) => !e.disabled);
-  const menu = all('[role=menu]').at(-1);
+  const menu = all('[role=menu]').filter((e) => document.querySelector('[aria-expanded=true][aria-controls="' + e.id + '"]')).at(-1);
   if (menu) return found.find((e) => menu.contains(e) && named(e) === name) ?? found.find((e) => menu.contains(e) && named(e).startsWith(name));
   const top = all('[role=dialog]').at(-1);
   const here = top ? found.filter((e) => top.contains(e) || e.closest('[role=listbox], [role=menu]')) : found;
   return here.find((e) => named(e) === name) ?? here.find((e) => named(e).startsWith(name));
-};
-const clear = (e) => {
-  e.scrollIntoView({block: 'nearest'});
-  const r = e.getBoundingClientRect();
-  const over = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2)?.closest('.mantine-Notification-root');
-  return !over || over.contains(e);
 };
 const says = (text) => document.body.innerText.includes(text);
 const field = (name) => {
@@ -84,10 +78,20 @@ func (p *person) open(path string) {
 	p.Until(`settled()`)
 }
 
+// goTo opens another page as a link does, without loading the site anew.
+func (p *person) goTo(path string) {
+	p.t.Helper()
+	if where, _, _ := strings.Cut(path, "?"); p.Text(`location.pathname`) == where {
+		p.open(path)
+		return
+	}
+	p.Eval(`(window.left = document.querySelector("h1"), history.pushState({}, "", `+quoted(path)+`))`, nil)
+	p.Until(`document.querySelector("h1") !== left && settled()`)
+}
+
 // hit presses what has the name, or a name that begins so.
 func (p *person) hit(name string) {
 	p.t.Helper()
-	p.Until(`hit(` + quoted(name) + `) && clear(hit(` + quoted(name) + `)) && ` + still)
 	p.Click(`hit(` + quoted(name) + `)`)
 }
 
@@ -109,7 +113,7 @@ func (p *person) sees(text string) {
 func (p *person) choose(label, option string) {
 	p.t.Helper()
 	p.Click(`field(` + quoted(label) + `)`)
-	p.Until(`all("[role=option]").some((e) => e.innerText.startsWith(` + quoted(option) + `)) && ` + still)
+	p.Until(`all("[role=option]").some((e) => e.innerText.startsWith(` + quoted(option) + `))`)
 	p.Click(`all("[role=option]").find((e) => e.innerText.startsWith(` + quoted(option) + `))`)
 }
 
@@ -118,8 +122,8 @@ func (p *person) fill(label, text string) {
 	p.t.Helper()
 	p.Until(`field(` + quoted(label) + `)`)
 	p.Eval(`(() => { const e = field(`+quoted(label)+`); e.focus(); e.select?.(); })()`, nil)
-	p.Press("\b")
-	p.Type(text)
+	p.Insert(text)
+	p.Until(`field(` + quoted(label) + `)?.value === ` + quoted(text))
 }
 
 // enter is fill in one step, for forms with many fields. It leaves the field, which ends
@@ -157,11 +161,28 @@ func rowWith(texts ...string) string {
 	return `all("tr").find((e) => ` + string(wanted) + `.every((text) => e.innerText.includes(text)))`
 }
 
+// confirm presses a button of the dialog that opens.
+func (p *person) confirm(name string) {
+	p.t.Helper()
+	p.Until(`all("[role=dialog]").length > 0`)
+	p.hit(name)
+}
+
+// link takes the link with a path from the dialog that shows it once.
+func (p *person) link(path string) string {
+	p.t.Helper()
+	found := `all("[role=dialog] code, [role=dialog] input").map((e) => e.value ?? e.innerText).find((text) => text.includes(` + quoted(path) + `))`
+	p.Until(found)
+	link := p.Text(found)
+	p.hit("I have copied it")
+	return strings.TrimPrefix(link, p.url)
+}
+
 // asked answers the question that an open dialog asks by the button with the name.
 func (p *person) asked(question, name string) {
 	p.t.Helper()
 	p.Until(`all("[role=dialog]").at(-1)?.innerText.includes(` + quoted(question) + `)`)
-	p.hit(name)
+	p.confirm(name)
 	p.Until(`!all("[role=dialog]").length`)
 }
 
@@ -216,21 +237,25 @@ func (p *person) accessible(what string) {
 	p.Do(chromedp.EmulateViewport(1280, 900))
 }
 
-// accessibleHere checks by WCAG 2.2 AA, light and dark, the dialog, menu or list that is
-// open above the page, which another width of the window might close, or else the page.
+// accessibleHere checks by WCAG 2.2 AA the dialog, menu or list that is open above the page,
+// which another width of the window might close, or else the page: all rules in the light,
+// those of colours in the dark.
 func (p *person) accessibleHere(what string) {
 	p.t.Helper()
 	if p.Text(`typeof axe`) == "undefined" {
 		p.Do(chromedp.Evaluate(axe, nil))
 	}
-	for _, name := range []string{"dark", "light"} {
-		p.Do(scheme(name))
-		p.Until(`document.documentElement.dataset.mantineColorScheme === ` + quoted(name) + ` && ` + still)
+	for _, look := range []struct{ name, rules string }{
+		{"dark", `{type: "rule", values: ["color-contrast", "link-in-text-block"]}`},
+		{"light", `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]`},
+	} {
+		p.Do(scheme(look.name))
+		p.Until(`document.documentElement.dataset.mantineColorScheme === ` + quoted(look.name) + ` && ` + still)
 		var found []string
-		p.Eval(`axe.run(all("[role=dialog], [role=menu], [role=listbox]").at(-1) ?? document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], resultTypes: ["violations"]})
+		p.Eval(`axe.run(all("[role=dialog], [role=menu], [role=listbox]").at(-1) ?? document, {runOnly: `+look.rules+`, resultTypes: ["violations"]})
 			.then(({violations}) => violations.flatMap((v) => v.nodes.map((n) => v.id + " " + n.target.join(" ") + ": " + n.html.slice(0, 200) + " " + n.failureSummary)))`, &found)
 		if len(found) > 0 {
-			p.t.Errorf("%s, %s:\n%s", what, name, strings.Join(found, "\n"))
+			p.t.Errorf("%s, %s:\n%s", what, look.name, strings.Join(found, "\n"))
 		}
 	}
 }

@@ -21,7 +21,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	m := &world{model: chatModel(t), desk: openDesk(t)}
-	m.Magpie = stacktest.Start(t, "LLM_BASE_URL", m.model.url, "LLM_MODEL", "stand-in", "ALLOWED_PRIVATE_NETWORKS", "127.0.0.0/8")
+	m.Magpie = stacktest.Start(t, "LLM_BASE_URL", m.model.url, "LLM_MODEL", "stand-in", "ALLOWED_PRIVATE_NETWORKS", "127.0.0.0/8", "IDEMPOTENCY_WINDOW", "0s")
 	m.collection = m.make(t, `mutation { createCollection(input: {name: "Handbook", description: "How we work"}) { id } }`, nil)
 	m.connector = m.make(t, `mutation($c: ID!) { createConnector(input: {name: "Files", type: "file_upload", collection: $c}) { id } }`, object{"c": m.collection})
 	m.Upload(m.connector, map[string]string{

@@ -27,15 +27,20 @@ export function socket(): Client {
     keepAlive,
     on: {
       ping: (received) => {
-        if (!received) answer = window.setTimeout(() => shared?.terminate(), patience);
+        if (!received) answer = window.setTimeout(interrupt, patience);
       },
       pong: () => window.clearTimeout(answer),
       closed: () => window.clearTimeout(answer),
     },
   });
-  // A connection over a network that is gone says nothing, and looks like one without news. It is ended, and made again.
-  window.addEventListener('offline', () => shared?.terminate());
+  window.addEventListener('offline', interrupt);
   return shared;
+}
+
+// interrupt ends a connection over a network that is gone, which says nothing, and looks like one without news. It is made
+// again.
+function interrupt() {
+  shared?.terminate();
 }
 
 // disconnect ends all subscriptions, at the end of a session.

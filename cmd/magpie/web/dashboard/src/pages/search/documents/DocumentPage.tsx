@@ -70,6 +70,7 @@ export function DocumentPage() {
         )}
       </Page>
     );
+  const edition = known.indexedAt ?? known.updatedAt; // what is shown of another one is asked for anew
   return (
     <Page title={known.title || known.path} above={above} actions={<Actions document={known} />}>
       <Group gap="xs" role="status">
@@ -99,8 +100,8 @@ export function DocumentPage() {
         <Stack pt="md" maw="60rem">
           <Tabs.Panel value="text">
             <Stack>
-              {known.status === 'INDEXED' && <Summary id={id} />}
-              <Content id={id} version={known.indexedAt ?? known.updatedAt} />
+              {known.status === 'INDEXED' && <Summary id={id} edition={edition} />}
+              <Content key={edition} id={id} />
             </Stack>
           </Tabs.Panel>
           <Tabs.Panel value="details">
@@ -112,10 +113,10 @@ export function DocumentPage() {
             </Tabs.Panel>
           )}
           <Tabs.Panel value="passages">
-            <Passages id={id} />
+            <Passages key={edition} id={id} />
           </Tabs.Panel>
           <Tabs.Panel value="history">
-            <History id={id} />
+            <History key={edition} id={id} />
           </Tabs.Panel>
         </Stack>
       </Tabs>
@@ -123,11 +124,11 @@ export function DocumentPage() {
   );
 }
 
-function Content({ id, version }: { id: string; version: string }) {
+function Content({ id }: { id: string }) {
   const [{ data, error }, again] = useQuery({ query: DocumentsTextDocument, variables: { id } });
   if (error && !data) return <ProblemNotice error={error} retry={() => again({ requestPolicy: 'network-only' })} />;
   if (!data) return <Loader aria-label={t('common.loading')} />;
-  return <DocumentText key={version} content={data.document.content} />;
+  return <DocumentText content={data.document.content} />;
 }
 
 // State says what the state of a document means, where it is not just indexed.

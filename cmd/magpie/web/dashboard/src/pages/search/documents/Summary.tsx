@@ -7,14 +7,15 @@ import { Markdown } from '../../../kit/Markdown';
 import { ProblemNotice } from '../../../kit/Problem';
 import { DocumentsSummaryDocument } from './documents.gql';
 
-// Summary is a short summary of a document, which is made on request, since it costs a call of the model.
-export function Summary({ id }: { id: string }) {
-  const [wanted, setWanted] = useState(false);
+// Summary is a short summary of an edition of a document, which is made on request, since it costs a call of the model.
+export function Summary({ id, edition }: { id: string; edition: string }) {
+  const [asked, setAsked] = useState<string | null>(null);
+  const wanted = asked === edition;
   const [{ data, error, fetching }, again] = useQuery({
     query: DocumentsSummaryDocument,
     variables: { id },
     pause: !wanted,
-    requestPolicy: 'cache-first',
+    requestPolicy: 'network-only',
   });
   if (!wanted || (fetching && !data))
     return (
@@ -24,7 +25,7 @@ export function Summary({ id }: { id: string }) {
           size="xs"
           loading={wanted}
           leftSection={<Icon name="document" size={16} />}
-          onClick={() => setWanted(true)}
+          onClick={() => setAsked(edition)}
         >
           {t('search.doc.summarize')}
         </Button>
