@@ -1,6 +1,7 @@
 package attached
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -16,15 +17,12 @@ func commonPrefix(names []string) string {
 	}
 	prefix := strings.ToLower(names[0])
 	for _, name := range names {
-		name = strings.ToLower(name)
-		for !strings.HasPrefix(name, prefix) || name == prefix {
-			if prefix == "" {
-				return ""
-			}
+		for !strings.HasPrefix(strings.ToLower(name), prefix) {
 			prefix = prefix[:len(prefix)-1]
 		}
 	}
-	if len(prefix) < 2 {
+	isAll := slices.ContainsFunc(names, func(name string) bool { return len(name) == len(prefix) })
+	if len(prefix) < 2 || isAll {
 		return ""
 	}
 	return prefix
