@@ -34,7 +34,7 @@ type Server struct {
 	server *httptest.Server
 
 	mutex   sync.Mutex
-	serial  int
+	serial  uint32
 	clock   time.Time
 	tables  map[string]map[string]Row
 	data    map[string][]byte // of files

@@ -37,7 +37,7 @@ func (s *Server) Add(table string, row Row) string {
 func (s *Server) add(table string, row Row) string {
 	s.serial++
 	// The order of ids is not that of their creation.
-	id := fmt.Sprintf("%08x%024x", uint32(s.serial)*2654435761, s.serial)
+	id := fmt.Sprintf("%08x%024x", s.serial*2654435761, s.serial)
 	made := Row{"sys_id": id, "sys_created_on": s.now(), "sys_mod_count": "0"}
 	made["sys_updated_on"] = made["sys_created_on"]
 	for field, value := range row {
