@@ -319,7 +319,7 @@ const reach = `(async (find) => {
     const r = e?.getBoundingClientRect();
     if (e?.isConnected && r.x === before.x && r.y === before.y && r.width === before.width && r.height === before.height) {
       const at = {x: r.x + r.width / 2, y: r.y + r.height / 2};
-      const top = document.elementFromPoint(at.x, at.y);
+      const top = e.getRootNode().elementFromPoint(at.x, at.y); // also in a shadow tree
       if (top && (e.contains(top) || top.contains(e) || [...(e.labels ?? [])].some((label) => label.contains(top)))) return at;
     }
     await new Promise((done) => setTimeout(done, 25));
