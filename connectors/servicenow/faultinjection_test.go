@@ -19,6 +19,10 @@ func TestFaultInjection(t *testing.T) {
 	connectortest.RunFaultInjection(t, func(t *testing.T) connectortest.FaultInjection {
 		i := newInstance(t)
 		_, _, role := newPeople(i)
+		for n := range 2 { // pages of one holder, too
+			holder := i.Add("sys_user", Row{"user_name": fmt.Sprint("holder", n), "email": fmt.Sprintf("holder%d@example.com", n), "active": "true"})
+			i.Add("sys_user_has_role", Row{"user": holder, "role": role, "state": "active"})
+		}
 		criterion := i.Add("user_criteria", Row{"active": "true", "role": role})
 		i.Add("kb_uc_can_read_mtom", Row{"kb_knowledge_base": i.base, "user_criteria": criterion})
 		i.Add("kb_uc_cannot_read_mtom", Row{"kb_knowledge_base": "none", "user_criteria": criterion})
@@ -26,7 +30,9 @@ func TestFaultInjection(t *testing.T) {
 		var articles []string
 		for n := range 3 {
 			id := i.AddArticle(i.base, Row{"short_description": fmt.Sprint("Article ", n), "text": "<p>Some text</p>"})
-			i.Attach("kb_knowledge", id, fmt.Sprintf("file%d.csv", n), "text/csv", []byte("a,b,c\n1,2,3\n"))
+			for part := range 3 { // pages of one file: the second has a next one
+				i.Attach("kb_knowledge", id, fmt.Sprintf("file%d-%d.csv", n, part), "text/csv", []byte("a,b,c\n1,2,3\n"))
+			}
 			articles = append(articles, id)
 		}
 		settings := i.settings(map[string]any{"tables": []any{"kb_knowledge"}, "include_permissions": true, "includeAttachments": true})
