@@ -94,11 +94,7 @@ func (c *Connectors) probe(ctx context.Context, kind connectors.Kind, s checked)
 	inside, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	if c.o.Limiters != nil {
-		grant := ""
-		if s.grant != nil {
-			grant = s.grant.String()
-		}
-		s.Limiter = c.o.Limiters.For(kind, s.Settings, grant).Wait
+		s.Limiter = c.o.Limiters.For(kind, s.Settings, s.grant).Wait
 	}
 	began := c.o.Now()
 	tiers, err := open(inside, kind, s.Settings)

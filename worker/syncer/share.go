@@ -71,11 +71,7 @@ func (e *Engine) limiterOf(kind connectors.Kind, row *ent.Connector, settings *c
 	if e.opt.Limiters == nil {
 		return nil
 	}
-	grant := ""
-	if row.GrantID != nil {
-		grant = row.GrantID.String()
-	}
-	limiter := e.opt.Limiters.For(kind, *settings, grant)
+	limiter := e.opt.Limiters.For(kind, *settings, row.GrantID)
 	settings.Limiter = limiter.Wait
 	return limiter
 }

@@ -256,15 +256,11 @@ func (v *Verifier) open(ctx context.Context, row *ent.Connector) (connectors.Sou
 	if err != nil {
 		return nil, err
 	}
-	grant := ""
-	if row.GrantID != nil {
-		grant = row.GrantID.String()
-		if v.o.Token != nil {
-			settings.Token = v.o.Token(row.WorkspaceID, *row.GrantID)
-		}
+	if row.GrantID != nil && v.o.Token != nil {
+		settings.Token = v.o.Token(row.WorkspaceID, *row.GrantID)
 	}
 	if v.o.Limiters != nil {
-		settings.Limiter = v.o.Limiters.For(kind, settings, grant).Wait
+		settings.Limiter = v.o.Limiters.For(kind, settings, row.GrantID).Wait
 	}
 	source, err := kind.New(ctx, settings)
 	if err != nil {

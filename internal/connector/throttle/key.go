@@ -8,12 +8,14 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/connectors"
 )
 
 // key identifies a limiter by a hash of the kind, the hosts in the settings and the
 // credentials. It leaves out the webhook secret, which no request uses.
-func (m *Limiters) key(kind connectors.Kind, s connectors.Settings, grant string) string {
+func (m *Limiters) key(kind connectors.Kind, s connectors.Settings, grant *uuid.UUID) string {
 	mac := hmac.New(sha256.New, m.opt.Salt)
 	put := func(text string) {
 		// The lengths keep different texts from having the same hash.
@@ -29,9 +31,9 @@ func (m *Limiters) key(kind connectors.Kind, s connectors.Settings, grant string
 			put(s.String(option.Name))
 		}
 	}
-	if grant != "" {
+	if grant != nil {
 		put("grant")
-		put(grant)
+		put(grant.String())
 		return hex.EncodeToString(mac.Sum(nil))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Credentials)) {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/magpie-search/magpie/connectors"
@@ -79,8 +80,8 @@ type Limiter struct {
 }
 
 // For returns the limiter of a connector's platform and credentials. grant is the
-// id of the OAuth grant that replaces the credentials, or "".
-func (m *Limiters) For(kind connectors.Kind, s connectors.Settings, grant string) *Limiter {
+// id of the OAuth grant that replaces the credentials, or nil.
+func (m *Limiters) For(kind connectors.Kind, s connectors.Settings, grant *uuid.UUID) *Limiter {
 	l := &Limiter{limiters: m, key: m.key(kind, s, grant), burst: max(kind.RateLimit.Burst, 1)}
 	if kind.RateLimit.PerMinute > 0 {
 		l.interval = time.Minute / time.Duration(kind.RateLimit.PerMinute)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/magpie-search/magpie/connectors"
@@ -51,7 +52,7 @@ func TestTwoProcessesShareALimit(t *testing.T) {
 	var done sync.WaitGroup
 	start := time.Now()
 	for range 2 {
-		limiter := throttle.New(throttle.Options{Redis: client(t, url)}).For(k, settings("https://a", "x", "t", "1"), "")
+		limiter := throttle.New(throttle.Options{Redis: client(t, url)}).For(k, settings("https://a", "x", "t", "1"), nil)
 		for range requests / 2 {
 			done.Go(func() {
 				if err := limiter.Wait(t.Context()); err != nil {
@@ -73,7 +74,7 @@ func TestTheSameHostAndCredentialsShareALimiter(t *testing.T) {
 	t.Parallel()
 	p := throttle.New(throttle.Options{Redis: client(t, testkit.Redis(t)), MaxWait: time.Millisecond})
 	k := kind(1, 1)
-	take := func(s connectors.Settings, grant string) bool {
+	take := func(s connectors.Settings, grant *uuid.UUID) bool {
 		t.Helper()
 		err := p.For(k, s, grant).Wait(t.Context())
 		after, retryable := connectors.RetryAfterOf(err)
@@ -82,19 +83,20 @@ func TestTheSameHostAndCredentialsShareALimiter(t *testing.T) {
 		}
 		return err == nil
 	}
+	first, second := uuid.New(), uuid.New()
 	for _, c := range []struct {
 		what  string
 		s     connectors.Settings
-		grant string
+		grant *uuid.UUID
 		free  bool
 	}{
-		{"the first", settings("https://a", "x", "t", "1"), "", true},
-		{"another space and webhook secret", settings("https://a", "y", "t", "2"), "", false},
-		{"another host", settings("https://b", "x", "t", "1"), "", true},
-		{"other credentials", settings("https://a", "x", "u", "1"), "", true},
-		{"a grant", settings("https://a", "x", "t", "1"), "g1", true},
-		{"the same grant", settings("https://a", "x", "v", "1"), "g1", false},
-		{"another grant", settings("https://a", "x", "t", "1"), "g2", true},
+		{"the first", settings("https://a", "x", "t", "1"), nil, true},
+		{"another space and webhook secret", settings("https://a", "y", "t", "2"), nil, false},
+		{"another host", settings("https://b", "x", "t", "1"), nil, true},
+		{"other credentials", settings("https://a", "x", "u", "1"), nil, true},
+		{"a grant", settings("https://a", "x", "t", "1"), &first, true},
+		{"the same grant", settings("https://a", "x", "v", "1"), &first, false},
+		{"another grant", settings("https://a", "x", "t", "1"), &second, true},
 	} {
 		if got := take(c.s, c.grant); got != c.free {
 			t.Errorf("%s: free is %v", c.what, got)
@@ -105,7 +107,7 @@ func TestTheSameHostAndCredentialsShareALimiter(t *testing.T) {
 func TestABurstIsAllowed(t *testing.T) {
 	t.Parallel()
 	p := throttle.New(throttle.Options{Redis: client(t, testkit.Redis(t)), MaxWait: time.Millisecond})
-	limiter := p.For(kind(1, 5), settings("", "", "t", ""), "")
+	limiter := p.For(kind(1, 5), settings("", "", "t", ""), nil)
 	for i := range 6 {
 		if err := limiter.Wait(t.Context()); (err == nil) != (i < 5) {
 			t.Errorf("request %d: %v", i+1, err)
@@ -118,8 +120,8 @@ func TestAPauseAppliesToAllProcesses(t *testing.T) {
 	url := testkit.Redis(t)
 	for _, perMinute := range []int{0, 6000} {
 		s := settings("", "", fmt.Sprint(perMinute), "")
-		one := throttle.New(throttle.Options{Redis: client(t, url)}).For(kind(perMinute, 1), s, "")
-		other := throttle.New(throttle.Options{Redis: client(t, url)}).For(kind(perMinute, 1), s, "")
+		one := throttle.New(throttle.Options{Redis: client(t, url)}).For(kind(perMinute, 1), s, nil)
+		other := throttle.New(throttle.Options{Redis: client(t, url)}).For(kind(perMinute, 1), s, nil)
 		if other.PausedFor(t.Context()) != 0 {
 			t.Error("no request was made yet")
 		}
@@ -133,7 +135,7 @@ func TestAPauseAppliesToAllProcesses(t *testing.T) {
 			t.Errorf("a turn meanwhile: %v", err)
 		}
 	}
-	limiter := throttle.New(throttle.Options{Redis: client(t, url)}).For(kind(0, 1), settings("", "", "short", ""), "")
+	limiter := throttle.New(throttle.Options{Redis: client(t, url)}).For(kind(0, 1), settings("", "", "short", ""), nil)
 	limiter.Pause(t.Context(), 200*time.Millisecond)
 	start := time.Now()
 	if err := limiter.Wait(t.Context()); err != nil || time.Since(start) < 100*time.Millisecond {
@@ -148,13 +150,13 @@ func TestRequestsContinueWithoutRedis(t *testing.T) {
 	} {
 		o.MaxWait = time.Millisecond
 		p := throttle.New(o)
-		limiter := p.For(kind(1, 3), settings("", "", "t", ""), "")
+		limiter := p.For(kind(1, 3), settings("", "", "t", ""), nil)
 		for i := range 4 {
 			if err := limiter.Wait(t.Context()); (err == nil) != (i < 3) {
 				t.Errorf("%s: request %d: %v", name, i+1, err)
 			}
 		}
-		pausedFor := p.For(kind(0, 1), settings("", "", "u", ""), "")
+		pausedFor := p.For(kind(0, 1), settings("", "", "u", ""), nil)
 		pausedFor.Pause(t.Context(), time.Minute)
 		if pausedFor.PausedFor(t.Context()) < 50*time.Second || pausedFor.Wait(t.Context()) == nil {
 			t.Errorf("%s: the pause of the platform is lost", name)
@@ -164,7 +166,7 @@ func TestRequestsContinueWithoutRedis(t *testing.T) {
 
 func TestAWaitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	limiter := throttle.New(throttle.Options{Redis: client(t, testkit.Redis(t)), MaxWait: time.Hour}).For(kind(1, 1), settings("", "", "t", ""), "")
+	limiter := throttle.New(throttle.Options{Redis: client(t, testkit.Redis(t)), MaxWait: time.Hour}).For(kind(1, 1), settings("", "", "t", ""), nil)
 	if err := limiter.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
