@@ -165,20 +165,7 @@ func (c *Client) authorize(r *http.Request, refused bool) (bool, error) {
 	credentials := c.settings.Credentials
 	switch {
 	case c.Site.Grant:
-		rejected := ""
-		if refused {
-			current, _, err := c.settings.Token(r.Context(), "")
-			if err != nil {
-				return false, err
-			}
-			rejected = current
-		}
-		token, _, err := c.settings.Token(r.Context(), rejected)
-		if err != nil || refused && token == rejected {
-			return false, err
-		}
-		r.Header.Set("Authorization", "Bearer "+token)
-		return true, nil
+		return restapi.Bearer(c.settings, "")(r, refused)
 	case refused:
 		return false, nil
 	case c.Site.Cloud:
