@@ -129,11 +129,7 @@ func (c *evalCommand) person(ctx context.Context, app *wire.App, workspace uuid.
 	if err != nil {
 		return nil, err
 	}
-	operations, err := client.Operations()
-	if err != nil {
-		return nil, err
-	}
-	return client.New(wire.NewLocal(app.GraphQL(), operations, workspace).As(v)), nil
+	return clientOf(app, v)
 }
 
 // withSamples starts a Magpie of its own, attaches the databases that the set's scripts make,

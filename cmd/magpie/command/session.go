@@ -64,11 +64,16 @@ func login() string {
 
 // newClient returns a client that operates a workspace as the system.
 func newClient(app *wire.App, workspace uuid.UUID) (*client.Client, error) {
+	return clientOf(app, viewer.System(workspace))
+}
+
+// clientOf returns a client that acts as a viewer.
+func clientOf(app *wire.App, v viewer.Viewer) (*client.Client, error) {
 	operations, err := client.Operations()
 	if err != nil {
 		return nil, err
 	}
-	return client.New(wire.NewLocal(app.GraphQL(), operations, workspace)), nil
+	return client.New(wire.NewLocal(app.GraphQL(), operations, v)), nil
 }
 
 // reach finds the settings of the Magpie to operate on: those given, else those

@@ -9,7 +9,6 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/handler"
-	"github.com/google/uuid"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/magpie-search/magpie/internal/apierr"
@@ -18,9 +17,8 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Local executes operations in process as the system viewer of a workspace, or as another
-// viewer. Schema, transactions and errors are the same as for requests. The operations are
-// part of the binary, so no limits apply.
+// Local executes operations in process as a viewer. Schema, transactions and errors are the
+// same as for requests. The operations are part of the binary, so no limits apply.
 type Local struct {
 	server   *handler.Server
 	document string
@@ -28,14 +26,9 @@ type Local struct {
 }
 
 // NewLocal returns an executor of the named operations of a document.
-func NewLocal(server *handler.Server, document string, workspace uuid.UUID) *Local {
+func NewLocal(server *handler.Server, document string, v viewer.Viewer) *Local {
 	server.AddTransport(localTransport{})
-	return &Local{server: server, document: document, viewer: viewer.System(workspace)}
-}
-
-// As returns an executor that acts as a viewer.
-func (l *Local) As(v viewer.Viewer) *Local {
-	return &Local{server: l.server, document: l.document, viewer: v}
+	return &Local{server: server, document: document, viewer: v}
 }
 
 // Do runs a query or mutation and decodes its data into a value, which may be nil.
