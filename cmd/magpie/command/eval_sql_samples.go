@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
-	"regexp"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/magpie-search/magpie/internal/client"
 	"github.com/magpie-search/magpie/internal/devstack"
+	"github.com/magpie-search/magpie/internal/eval/texttosql"
 )
 
 // sampleReader is the login that reads the sample databases.
@@ -47,16 +46,13 @@ func (s *samples) Close(ctx context.Context) error {
 	return errors.Join(err, s.stack.Stop(ctx), devstack.Remove(ctx, s.folder))
 }
 
-// notSQL are lines of dumps that only psql understands, or that make the database.
-var notSQL = regexp.MustCompile(`(?im)^(\\.*|drop database.*|create database.*)$`)
-
 // attach makes a database by a script, attaches it under its name and reads its schema.
 func (s *samples) attach(r *runtime, api *client.Client, name, script string) error {
-	text, err := os.ReadFile(script) //nolint:gosec // the set's folder was given by the caller
+	text, err := texttosql.ReadScript(script)
 	if err != nil {
-		return fmt.Errorf("read a sample database: %w", err)
+		return err
 	}
-	if err := s.create(r, name, notSQL.ReplaceAllString(string(text), "")); err != nil {
+	if err := s.create(r, name, text); err != nil {
 		return fmt.Errorf("make the sample database %s: %w", name, err)
 	}
 	password, _ := s.forward.Login.Password()

@@ -2,14 +2,11 @@ package attached_test
 
 import (
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"net"
 	"net/url"
-	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +23,7 @@ import (
 	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/connector/attached"
+	"github.com/magpie-search/magpie/internal/eval/texttosql"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/secret"
@@ -105,7 +103,7 @@ func (h *fixture) person(name string) (context.Context, viewer.Scope) {
 // script creates a database from an SQL script.
 func (h *fixture) script(path string) (name string, login map[string]string) {
 	h.Helper()
-	text, err := os.ReadFile(path)
+	plain, err := texttosql.ReadScript(path)
 	if err != nil {
 		h.Skipf("the sample database is not at hand: %v", err)
 	}
@@ -113,7 +111,6 @@ func (h *fixture) script(path string) (name string, login map[string]string) {
 	admin, err := pgx.Connect(h.Context(), urls.OwnerURL)
 	h.must(err)
 	defer func() { _ = admin.Close(context.Background()) }()
-	plain := regexp.MustCompile(`(?im)^(\\.*|drop database.*|create database.*)$`).ReplaceAllString(string(text), "")
 	_, err = admin.PgConn().Exec(h.Context(), plain+"; grant usage on schema public to public; grant select on all tables in schema public to public").ReadAll()
 	h.must(err)
 	address, err := url.Parse(urls.AppURL)
@@ -383,18 +380,23 @@ func TestSearchFindsTheTablesOfQuestions(t *testing.T) {
 		h.connector(ctx, name, collection, database, login, nil)
 	}
 	expected, found, whole, questions := 0, 0, 0, 0
-	for _, file := range []string{"text2sql/questions_gen_postgres.csv", "text2sql/instruct_basic_postgres.csv", "text2sql/instruct_advanced_postgres.csv", "chinook/questions.csv"} {
-		for _, q := range questionsOf(t, filepath.Join(folder, file)) {
-			s, err := postgresql.Inspect(q.sql)
+	for _, set := range []string{"text2sql", "chinook"} {
+		loaded, err := texttosql.Load(filepath.Join(folder, set))
+		h.must(err)
+		for _, q := range loaded.Questions {
+			if q.Type != "postgresql" || !q.Answerable() {
+				continue
+			}
+			s, err := postgresql.Inspect(q.Gold[0])
 			h.must(err)
-			hits, err := h.databases.Search(ctx, scope, "", q.text, 8)
+			hits, err := h.databases.Search(ctx, scope, "", q.Text, 8)
 			h.must(err)
 			need, have := map[string]bool{}, 0
 			for _, table := range s.Tables {
 				need[strings.ToLower(table.Name)] = true
 			}
 			for _, hit := range hits {
-				if hit.Database.Name == q.database && need[strings.ToLower(hit.Table.Name)] {
+				if hit.Database.Name == q.Database && need[strings.ToLower(hit.Table.Name)] {
 					have++
 				}
 			}
@@ -409,44 +411,4 @@ func TestSearchFindsTheTablesOfQuestions(t *testing.T) {
 	if float64(found) < 0.95*float64(expected) {
 		t.Error("the search finds fewer tables than it did")
 	}
-}
-
-type question struct{ database, text, sql string }
-
-func questionsOf(t *testing.T, path string) []question {
-	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Skipf("the questions are not at hand: %v", err)
-	}
-	defer func() { _ = file.Close() }()
-	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := map[string]int{}
-	for i, name := range rows[0] {
-		at[name] = i
-	}
-	pick := func(row []string, names ...string) string {
-		for _, name := range names {
-			if i, ok := at[name]; ok {
-				return row[i]
-			}
-		}
-		return ""
-	}
-	var out []question
-	for _, row := range rows[1:] {
-		sql, _, _ := strings.Cut(pick(row, "query", "sql_postgres"), ";")
-		choice := ""
-		sql = regexp.MustCompile(`\{([^{}]*)\}`).ReplaceAllStringFunc(sql, func(match string) string {
-			if inner := strings.Trim(match, "{}"); inner != "" {
-				choice = inner
-			}
-			return choice
-		})
-		out = append(out, question{pick(row, "db_name", "database"), pick(row, "question"), sql})
-	}
-	return out
 }

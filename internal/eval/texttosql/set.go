@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -68,6 +69,19 @@ func Load(folder string) (*Set, error) {
 		return nil, fmt.Errorf("%s has no CSV file with questions: it needs the columns question, query and db_name", folder)
 	}
 	return set, nil
+}
+
+// notSQL are lines of dumps that only psql understands, or that make the database.
+var notSQL = regexp.MustCompile(`(?im)^(\\.*|drop database.*|create database.*)$`)
+
+// ReadScript reads a script that makes the tables of a database, without what psql alone
+// understands.
+func ReadScript(path string) (string, error) {
+	text, err := os.ReadFile(path) //nolint:gosec // a file that the caller gave
+	if err != nil {
+		return "", fmt.Errorf("read a sample database: %w", err)
+	}
+	return notSQL.ReplaceAllString(string(text), ""), nil
 }
 
 func readFile(path string) ([]Question, error) {
