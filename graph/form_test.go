@@ -107,7 +107,7 @@ func selections(options []connectors.Option) []map[string]any {
 func alternatives() map[string][]string {
 	return map[string][]string{
 		"the connector jira": {"personalAccessToken", "username", "password"}, "the connector confluence": {"personalAccessToken", "username", "password"},
-		"the connector web_crawler": {"bearerToken"}, "the connector github": {"token"},
+		"the connector web_crawler": {"bearerToken"}, "the connector github": {"token"}, "the connector salesforce": {"username", "privateKey"},
 	}
 }
 

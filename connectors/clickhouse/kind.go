@@ -29,15 +29,16 @@ func Kind(dial connectors.Dial) connectors.Kind {
 		Options:       slices.Concat(serverOptions(), sqldb.TableOptions()),
 		Credentials: []connectors.Option{
 			{
-				Name: credentialUser, Title: "User", Type: connectors.TypeString, Example: "magpie_reader",
-				Help: "A user that has SELECT on the database, and nothing else. Not needed with an access token.",
+				Name: credentialUser, Title: "User", Type: connectors.TypeString, Required: true, Example: "magpie_reader",
+				DependsOn: []connectors.Dependency{{Option: credentialToken, Values: []any{""}}},
+				Help:      "A user that has SELECT on the database, and nothing else. Not needed with an access token.",
 			},
 			{
 				Name: sqldb.CredentialPassword, Title: "Password", Type: connectors.TypeString, Sensitive: true,
 				Help: "Not needed if the server does not ask for one.",
 			},
 			{
-				Name: credentialToken, Title: "Access token", Type: connectors.TypeString, Sensitive: true,
+				Name: credentialToken, Title: "Access token", Type: connectors.TypeString, Sensitive: true, Default: "",
 				Help: "A token (JWT) instead of a user and password, as ClickHouse Cloud accepts it.",
 			},
 		},
@@ -53,7 +54,7 @@ func serverOptions() []connectors.Option {
 	options := sqldb.ServerOptions(securePort, "analytics")
 	for i := range options {
 		if options[i].Name == sqldb.OptionPort {
-			options[i].Default = nil
+			options[i].Default, options[i].Example = nil, "8443"
 			options[i].Help = "The port of the HTTP interface: 8443 with encryption, 8123 without. Not the port of clickhouse-client, 9000 or 9440."
 		}
 	}
@@ -62,11 +63,8 @@ func serverOptions() []connectors.Option {
 			Name: optionSecure, Title: "Encryption", Type: connectors.TypeBoolean, Default: true, Group: "Connection", Destination: true,
 			Help: "Connect with HTTPS. The server needs a valid certificate for the host.",
 		},
-		connectors.Option{
-			Name: sqldb.OptionCA, Title: "Certificate authority", Type: connectors.TypeString, Multiline: true, Group: "Connection", Advanced: true,
-			Destination: true, Help: "The certificates that verify the server's, in PEM. Without any: those of the system.",
-			DependsOn: []connectors.Dependency{{Option: optionSecure, Values: []any{true}}},
-		})
+		sqldb.CAOption("The certificates that verify the server's, in PEM. Without any: those of the system.",
+			connectors.Dependency{Option: optionSecure, Values: []any{true}}))
 }
 
 func checkSettings(s connectors.Settings) error {

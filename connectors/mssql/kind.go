@@ -77,10 +77,7 @@ func options() []connectors.Option {
 			Name: optionTrust, Title: "Trust any certificate", Type: connectors.TypeBoolean, Default: false, Group: group, Advanced: true, Destination: true,
 			Help: "Accept a certificate that nobody vouches for, such as the one that SQL Server makes itself.",
 		},
-		{
-			Name: sqldb.OptionCA, Title: "Certificate authority", Type: connectors.TypeString, Multiline: true, Group: group, Advanced: true, Destination: true,
-			Help: "The certificates that verify the server's, in PEM. Without any: those of the system.",
-		},
+		sqldb.CAOption("The certificates that verify the server's, in PEM. Without any: those of the system."),
 	}, tables)
 }
 

@@ -216,12 +216,19 @@ func checkVersion(text string) error {
 	return nil
 }
 
-// parseFields parses the entries of the option fields: the fields by object.
+// parseFields parses the entries of the option fields: the fields by object. An entry
+// without an object continues the one before it, since lists are cut at commas.
 func parseFields(list []string) (map[string][]string, error) {
 	parsed := map[string][]string{}
+	object := ""
 	for _, entry := range list {
-		object, names, found := strings.Cut(entry, ":")
-		if object = strings.TrimSpace(object); !found || checkName(object) != nil {
+		before, names, found := strings.Cut(entry, ":")
+		if found {
+			object = strings.TrimSpace(before)
+		} else {
+			names = entry
+		}
+		if checkName(object) != nil {
 			return nil, errors.New("must be an object, a colon and its fields, such as Opportunity: Name, Amount")
 		}
 		for name := range strings.SplitSeq(names, ",") {

@@ -63,12 +63,16 @@ func TLSOptions(name string) []connectors.Option {
 			Destination: true,
 			Help:        "disable: none; prefer: if the server supports it; require: always; verify-full: always, with a valid certificate for the host.",
 		},
-		{
-			Name: OptionCA, Title: "Certificate authority", Type: connectors.TypeString, Multiline: true, Group: "Connection", Advanced: true,
-			Destination: true,
-			Help:        "For verify-full: the certificates that verify the server's, in PEM. Without any: those of the system.",
-			DependsOn:   []connectors.Dependency{{Option: name, Values: []any{TLSVerify}}},
-		},
+		CAOption("For verify-full: the certificates that verify the server's, in PEM. Without any: those of the system.",
+			connectors.Dependency{Option: name, Values: []any{TLSVerify}}),
+	}
+}
+
+// CAOption returns the option of the certificates that verify the server's.
+func CAOption(help string, depends ...connectors.Dependency) connectors.Option {
+	return connectors.Option{
+		Name: OptionCA, Title: "Certificate authority", Type: connectors.TypeString, Multiline: true, Group: "Connection", Advanced: true,
+		Destination: true, Help: help, DependsOn: depends,
 	}
 }
 

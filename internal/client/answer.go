@@ -63,6 +63,11 @@ type Option struct {
 	Default   any      `json:"default"`
 	Example   *string  `json:"example"`
 	Choices   []string `json:"choices"`
+	DependsOn []struct {
+		Option string `json:"option"`
+		Values []any  `json:"values"`
+	} `json:"dependsOn"`
+	Multiline bool `json:"multiline"`
 }
 
 // A Kind is a kind of connectors.

@@ -72,12 +72,8 @@ func (connectorsKinds) Run(r *runtime) error {
 		return r.console.Result(kinds, func() {
 			for _, kind := range kinds {
 				r.console.Printf("%s  %s\n", r.console.Bold(kind.Name), kind.Description)
-				for _, option := range kind.Options {
-					r.console.Printf("  --option %s%s  %s\n", shellWord(option.Name+"="+example(option)), required(option), option.Help)
-				}
-				for _, option := range kind.Credentials {
-					r.console.Printf("  --credential %s%s  %s\n", shellWord(option.Name+"="+example(option)), required(option), option.Help)
-				}
+				r.showOptions("--option", kind.Options)
+				r.showOptions("--credential", kind.Credentials)
 			}
 		})
 	})

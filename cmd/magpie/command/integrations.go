@@ -142,12 +142,8 @@ func (c integrationsProviders) Run(r *runtime) error {
 		return r.console.Result(all, func() {
 			for _, p := range all {
 				r.console.Printf("%s  %s\n", r.console.Bold(p.Name), p.Summary)
-				for _, option := range p.Options {
-					r.console.Printf("  --option %s%s  %s\n", shellWord(option.Name+"="+example(option)), required(option), option.Help)
-				}
-				for _, option := range p.Credentials {
-					r.console.Printf("  --credential %s%s  %s\n", shellWord(option.Name+"="+example(option)), required(option), option.Help)
-				}
+				r.showOptions("--option", p.Options)
+				r.showOptions("--credential", p.Credentials)
 				for _, tool := range p.Tools {
 					if c.Provider != "" {
 						r.console.Printf("  tool %s: %s, %s  %s\n", tool.Name, strings.ToLower(tool.Risk), strings.ToLower(tool.Policy), tool.Title)

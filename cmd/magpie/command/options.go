@@ -53,6 +53,30 @@ func example(o client.Option) string {
 	}
 }
 
+// showOptions prints a line for each option of a table. flag is that of the table.
+func (r *runtime) showOptions(flag string, table []client.Option) {
+	for _, option := range table {
+		r.console.Printf("  %s%s  %s\n", usage(flag, option, table), required(option), option.Help)
+	}
+}
+
+// usage returns what is written on a command line for an option of a table, after the
+// conditions that do not hold by themselves.
+func usage(flag string, o client.Option, table []client.Option) string {
+	out := ""
+	for _, d := range o.DependsOn {
+		at := slices.IndexFunc(table, func(other client.Option) bool { return other.Name == d.Option })
+		if at < 0 || len(d.Values) == 0 || slices.ContainsFunc(d.Values, func(v any) bool { return fmt.Sprint(v) == fmt.Sprint(table[at].Default) }) {
+			continue
+		}
+		out += flag + " " + shellWord(d.Option+"="+fmt.Sprint(d.Values[0])) + " "
+	}
+	if value := example(o); value == "..." && o.Multiline {
+		return out + flag + " " + o.Name + `="$(cat FILE)"`
+	}
+	return out + flag + " " + shellWord(o.Name+"="+example(o))
+}
+
 func required(o client.Option) string {
 	if o.Required {
 		return " (needed)"

@@ -23,6 +23,7 @@ func words(t *testing.T, line string) []string {
 // printedOption is a line of connectors kinds.
 type printedOption struct {
 	flag, word, name string
+	conditions       []string // options that it depends on, as arguments
 	needed           bool
 }
 
@@ -40,11 +41,12 @@ func printedOptions(t *testing.T, s *shell) map[string][]printedOption {
 		usage, _, _ := strings.Cut(strings.TrimSpace(line), "  ")
 		usage, needed := strings.CutSuffix(usage, " (needed)")
 		parts := words(t, usage)
-		if len(parts) != 2 {
+		if len(parts) < 2 || len(parts)%2 != 0 {
 			t.Fatalf("%s: %q is %q to a shell", kind, usage, parts)
 		}
-		name, _, _ := strings.Cut(parts[1], "=")
-		printed[kind] = append(printed[kind], printedOption{parts[0], parts[1], name, needed})
+		conditions, own := parts[:len(parts)-2], parts[len(parts)-2:]
+		name, _, _ := strings.Cut(own[1], "=")
+		printed[kind] = append(printed[kind], printedOption{own[0], own[1], name, conditions, needed})
 	}
 	return printed
 }
@@ -74,7 +76,7 @@ func TestTheExamplesOfKindsAreAcceptedAsTheyArePrinted(t *testing.T) {
 			tried++
 			arguments := append(slices.Clone(create), "--name", fmt.Sprintf("%s %d", kind.Name, i))
 			if !o.needed {
-				arguments = append(arguments, o.flag, o.word)
+				arguments = append(append(arguments, o.conditions...), o.flag, o.word)
 			}
 			got := s.run(arguments...)
 			// Credentials need one another, and a secret's sample is none.
