@@ -85,6 +85,7 @@ func TestEveryKindOfConnectorIsMadeInItsForm(t *testing.T) {
 	}
 
 	p.open("/connectors/new/notion")
+	p.sees("An account of Notion can be connected here") // it moves what is below
 	p.hit("Save")
 	p.Until(`field("Collection").getAttribute("aria-invalid") === "true"`)
 	p.enter("Name", "Not to be saved")

@@ -23,14 +23,16 @@ var axe string
 
 // prelude has functions that find what a person sees: button, link, tab or option by its
 // name, a field by its label. An open menu, dialog or drawer hides the page below it; a menu
-// that closes fades for a moment.
+// appears a moment after its button was pressed, and fades when it closes.
 const prelude = `
 const visible = (e) => e.getClientRects().length > 0 && !e.closest('[aria-hidden=true]');
 const named = (e) => (e.getAttribute('aria-label') || e.innerText || e.value || '').trim();
 const all = (s) => [...document.querySelectorAll(s)].filter(visible);
 const hit = (name) => {
   const found = all('button, a[href], [role=button], [role=menuitem], [role=option], [role=tab], [role=radio], input[type=submit], label, summary, tr.row').filter((e) => !e.disabled);
-  const menu = all('[role=menu]').filter((e) => document.querySelector('[aria-expanded=true][aria-controls="' + e.id + '"]')).at(-1);
+  const opener = all('[aria-haspopup=menu][aria-expanded=true]').at(-1);
+  const menu = opener && all('[role=menu]').find((e) => e.id === opener.getAttribute('aria-controls'));
+  if (opener && !menu) return;
   if (menu) return found.find((e) => menu.contains(e) && named(e) === name) ?? found.find((e) => menu.contains(e) && named(e).startsWith(name));
   const top = all('[role=dialog]').at(-1);
   const here = top ? found.filter((e) => top.contains(e) || e.closest('[role=listbox], [role=menu]')) : found;
