@@ -84,6 +84,8 @@ func TestEveryKindOfConnectorIsMadeInItsForm(t *testing.T) {
 		t.Errorf("there is no kind %s", name)
 	}
 
+	p.goTo("/connectors/new/website") // an alias
+	p.Is(`title()`, "New connector: Web site")
 	p.open("/connectors/new/notion")
 	p.sees("An account of Notion can be connected here") // it moves what is below
 	p.hit("Save")

@@ -87,17 +87,22 @@ func intranet(t *testing.T) (address string) {
 	return server.URL
 }
 
-// addWebSite adds a web site as a connector and waits for its first sync.
+// addWebSite goes on with the first steps, which are shown at the start while some are left: it adds a web site, waits for
+// its first sync, and comes back.
 func (p *person) addWebSite(address string) {
 	p.t.Helper()
-	p.hit("Connectors")
-	p.hit("Add a connector")
-	p.hit("Web site")
+	p.goTo("/account")
+	p.goTo("/")
+	p.Is(`location.pathname`, "/welcome")
+	p.hit("Add a first source")
+	p.hit("A web site")
+	p.Until(`title() === "New connector: Web site" && field("Collection").value === "Documents"`)
 	p.fill("Name", "Intranet")
-	p.choose("Collection", "Documents")
 	p.fill("Start", address+"/")
 	p.hit("Save and sync")
 	p.sees("Completed")
+	p.hit("Back to the first steps")
+	p.sees("Welcome to Tidewater")
 }
 
 // search finds passages of both sources.
@@ -149,6 +154,10 @@ func (p *person) makeKey() {
 	p.sees("svc_sk_")
 	p.hit("I have copied them")
 	p.Until(`title() === "Programs"`)
+	p.goTo("/") // no first step is left
+	p.Is(`location.pathname`, "/search")
+	p.hit("First steps")
+	p.sees("4 of 4 steps are done")
 }
 
 // putWidgetOnPage makes a key for a website, and puts the line of the widget into a page.

@@ -51,6 +51,7 @@ export const places: { label: Keys; places: Place[] }[] = [
       { to: '/usage', label: 'common.nav.usage', icon: 'gauge', atLeast: 'VIEWER' },
       { to: '/applications', label: 'common.nav.applications', icon: 'application', atLeast: 'VIEWER' },
       { to: '/system', label: 'common.nav.system', icon: 'system', atLeast: 'ADMIN' },
+      { to: '/welcome', label: 'common.nav.welcome', icon: 'home', atLeast: 'EDITOR' },
       { to: '/account', label: 'common.nav.account', icon: 'account', atLeast: 'VIEWER' },
     ],
   },

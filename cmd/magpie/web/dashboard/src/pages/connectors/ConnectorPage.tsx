@@ -11,6 +11,7 @@ import { ProblemNotice } from '../../kit/Problem';
 import { Status } from '../../kit/Status';
 import { Ago } from '../../kit/Time';
 import { Actions } from './Actions';
+import { BackToWelcome } from './BackToWelcome';
 import { ConnectorsOneDocument, type ConnectorsOneQuery } from './connector.gql';
 import { useKinds } from './kinds';
 import { type Tab, tabs } from './routes';
@@ -85,7 +86,12 @@ function One({ id }: { id: string }) {
         </>
       }
       above={[{ label: t('connectors.title'), to: '/connectors' }]}
-      actions={<Actions connector={connector} openJob={open} reload={reload} />}
+      actions={
+        <>
+          <BackToWelcome welcome={search.welcome} />
+          <Actions connector={connector} openJob={open} reload={reload} />
+        </>
+      }
     >
       <Group gap="xs">
         <Status value={open && connector.status === 'ACTIVE' ? 'SYNCING' : connector.status} />
@@ -115,7 +121,11 @@ function One({ id }: { id: string }) {
               })}
             </Text>
             {tab !== 'quarantine' && (
-              <Button size="xs" variant="default" onClick={() => void navigate({ search: { tab: 'quarantine' } })}>
+              <Button
+                size="xs"
+                variant="default"
+                onClick={() => void navigate({ search: ({ welcome }) => ({ tab: 'quarantine', welcome }) })}
+              >
                 {t('connectors.quarantine.look')}
               </Button>
             )}
@@ -129,7 +139,11 @@ function One({ id }: { id: string }) {
           </Text>
         </Alert>
       )}
-      <Tabs value={tab} onChange={(next) => void navigate({ search: { tab: next as Tab } })} keepMounted={false}>
+      <Tabs
+        value={tab}
+        onChange={(next) => void navigate({ search: ({ welcome }) => ({ tab: next as Tab, welcome }) })}
+        keepMounted={false}
+      >
         <Tabs.List>
           {shown.map((one) => (
             <Tabs.Tab key={one} value={one}>

@@ -6,6 +6,7 @@ import { Icon } from '../../kit/Icon';
 import { Page } from '../../kit/Page';
 import { ProblemNotice } from '../../kit/Problem';
 import { useMay } from '../../session/Me';
+import { BackToWelcome } from './BackToWelcome';
 import { categoryIcon, categoryName, useKinds } from './kinds';
 
 const route = getRouteApi('/shell/connectors/new');
@@ -14,7 +15,7 @@ const order = ['files', 'web', 'storage', 'collaboration', 'development', 'crm',
 
 // GalleryPage shows every kind of connector, by category.
 export function GalleryPage() {
-  const { q = '', collection } = route.useSearch();
+  const { q = '', collection, welcome } = route.useSearch();
   const navigate = route.useNavigate();
   const { kinds, error, again } = useKinds();
   const mayEdit = useMay('EDITOR');
@@ -24,7 +25,12 @@ export function GalleryPage() {
   );
   const categories = [...new Set(found.map(({ category }) => category))].sort((a, b) => order.indexOf(a) - order.indexOf(b));
   return (
-    <Page title={t('connectors.new')} description={t('connectors.newHelp')} above={[{ label: t('connectors.title'), to: '/connectors' }]}>
+    <Page
+      title={t('connectors.new')}
+      description={t('connectors.newHelp')}
+      above={[{ label: t('connectors.title'), to: '/connectors' }]}
+      actions={<BackToWelcome welcome={welcome} />}
+    >
       {!mayEdit && <Text>{t('connectors.mayNotAdd')}</Text>}
       {error && <ProblemNotice error={error} retry={again} />}
       <TextInput
@@ -52,7 +58,7 @@ export function GalleryPage() {
             {found
               .filter((kind) => kind.category === category)
               .map((kind) => (
-                <Card key={kind.name} kind={kind} collection={collection} mayEdit={mayEdit} />
+                <Card key={kind.name} kind={kind} search={{ collection, welcome }} mayEdit={mayEdit} />
               ))}
           </SimpleGrid>
         </Stack>
@@ -63,11 +69,12 @@ export function GalleryPage() {
 
 interface CardProps {
   kind: ReturnType<typeof useKinds>['kinds'][number];
-  collection: string | undefined;
+  // What the form begins with.
+  search: { collection?: string; welcome?: 1 };
   mayEdit: boolean;
 }
 
-function Card({ kind, collection, mayEdit }: CardProps) {
+function Card({ kind, search, mayEdit }: CardProps) {
   const { name, title, description, category, permissions, webhooks, oauthProvider } = kind;
   const about = (
     <Stack gap={6}>
@@ -92,7 +99,7 @@ function Card({ kind, collection, mayEdit }: CardProps) {
       className="row"
       c="inherit"
       td="none"
-      renderRoot={(props) => <Link to="/connectors/new/$kind" params={{ kind: name }} search={{ collection }} {...props} />}
+      renderRoot={(props) => <Link to="/connectors/new/$kind" params={{ kind: name }} search={search} {...props} />}
     >
       {about}
     </Paper>

@@ -11,6 +11,7 @@ import { Page } from '../../kit/Page';
 import { ProblemNotice } from '../../kit/Problem';
 import { useAction } from '../../kit/useAction';
 import { useMay } from '../../session/Me';
+import { BackToWelcome } from './BackToWelcome';
 import { ConnectorsStartSyncDocument } from './connector.gql';
 import { CollectionField } from './form/CollectionField';
 import { ConnectionFields } from './form/ConnectionFields';
@@ -27,9 +28,10 @@ const route = getRouteApi('/shell/connectors/new/$kind');
 // NewConnectorPage is the form of a new connector of one kind.
 export function NewConnectorPage() {
   const { kind: name } = route.useParams();
+  const { welcome } = route.useSearch();
   const mayEdit = useMay('EDITOR');
   const [{ data, error }, again] = useQuery({ query: ConnectorsKindsDocument, requestPolicy: 'cache-first' });
-  const kind = data?.connectorKinds.find((one) => one.name === name);
+  const kind = data?.connectorKinds.find((one) => one.name === name || one.aliases.includes(name));
   if (error && !data) return <ProblemNotice error={error} retry={() => again({ requestPolicy: 'network-only' })} />;
   if (!data) return <Loader aria-label={t('common.loading')} />;
   if (!kind) return <NotFound />;
@@ -42,6 +44,7 @@ export function NewConnectorPage() {
         { label: t('connectors.title'), to: '/connectors' },
         { label: t('connectors.new'), to: '/connectors/new' },
       ]}
+      actions={<BackToWelcome welcome={welcome} />}
     >
       {kind.documentation && (
         <Anchor href={kind.documentation} target="_blank" rel="noopener noreferrer" size="sm">
@@ -132,7 +135,11 @@ function Form({ kind }: { kind: Kind }) {
     leave();
     const { id } = made.createConnector;
     if (andSync) await start.run({ connectorId: id });
-    await navigate({ to: '/connectors/$connectorId', params: { connectorId: id }, search: kind.acceptsFiles ? { tab: 'files' } : {} });
+    await navigate({
+      to: '/connectors/$connectorId',
+      params: { connectorId: id },
+      search: { tab: kind.acceptsFiles ? 'files' : undefined, welcome: search.welcome },
+    });
   };
   return (
     <form
@@ -171,7 +178,7 @@ function Form({ kind }: { kind: Kind }) {
               JSON.stringify({ name, collection, config: connection.config, schedule } satisfies Draft),
             );
           }}
-          returnTo={`/connectors/new/${kind.name}`}
+          returnTo={`/connectors/new/${kind.name}${search.welcome ? '?welcome=1' : ''}`}
         />
         <ScheduleFields schedule={schedule} onChange={change(setSchedule)} />
         {failure && !atField && !nameProblem && !collectionProblem && <ProblemNotice error={failure} />}

@@ -12,6 +12,13 @@ export interface ListSearch {
   status?: string;
 }
 
+// A person who came from the first steps is offered the way back to them.
+export interface WelcomeSearch {
+  welcome?: 1;
+}
+
+const welcome = (search: Record<string, unknown>): WelcomeSearch => ({ welcome: search.welcome === 1 ? 1 : undefined });
+
 // The outcome of a connection by OAuth, which the service adds to the address.
 export interface OAuthSearch {
   oauth?: string;
@@ -24,7 +31,7 @@ export interface OAuthSearch {
 export const tabs = ['overview', 'syncs', 'items', 'documents', 'plan', 'quarantine', 'files', 'settings'] as const;
 export type Tab = (typeof tabs)[number];
 
-export interface ConnectorSearch extends OAuthSearch {
+export interface ConnectorSearch extends OAuthSearch, WelcomeSearch {
   tab?: Tab;
   // Filters and the chosen job of the tab.
   q?: string;
@@ -56,9 +63,10 @@ const list = createRoute({
 const gallery = createRoute({
   getParentRoute: () => shellRoute,
   path: '/connectors/new',
-  validateSearch: (search: Record<string, unknown>): { q?: string; collection?: string } => ({
+  validateSearch: (search: Record<string, unknown>): WelcomeSearch & { q?: string; collection?: string } => ({
     q: typed(search.q),
     collection: typed(search.collection),
+    ...welcome(search),
   }),
   loader: messages,
   component: lazyRouteComponent(() => import('./GalleryPage'), 'GalleryPage'),
@@ -67,8 +75,9 @@ const gallery = createRoute({
 const create = createRoute({
   getParentRoute: () => shellRoute,
   path: '/connectors/new/$kind',
-  validateSearch: (search: Record<string, unknown>): OAuthSearch & { collection?: string } => ({
+  validateSearch: (search: Record<string, unknown>): OAuthSearch & WelcomeSearch & { collection?: string } => ({
     collection: typed(search.collection),
+    ...welcome(search),
     ...outcome(search),
   }),
   loader: messages,
@@ -83,6 +92,7 @@ const one = createRoute({
     q: typed(search.q),
     status: typed(search.status),
     job: typed(search.job),
+    ...welcome(search),
     ...outcome(search),
   }),
   loader: messages,

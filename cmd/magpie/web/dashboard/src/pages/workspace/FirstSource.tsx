@@ -90,7 +90,13 @@ export function FirstSource({ collections, connector, reload, next }: Props) {
             run={upload}
             running={making || adding}
           />
-          <Way icon="globe" label={t('workspace.webSite')} about={t('workspace.webSiteAbout')} run={() => goTo('web')} running={making} />
+          <Way
+            icon="globe"
+            label={t('workspace.webSite')}
+            about={t('workspace.webSiteAbout')}
+            run={() => goTo('web_crawler')}
+            running={making}
+          />
           <Way
             icon="connector"
             label={t('workspace.otherSource')}

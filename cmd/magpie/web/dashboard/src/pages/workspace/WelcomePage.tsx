@@ -9,6 +9,7 @@ import { ProblemNotice } from '../../kit/Problem';
 import { nodesOf } from '../../kit/usePaged';
 import { useMay, useMe } from '../../session/Me';
 import { FirstSource } from './FirstSource';
+import { stepsDone } from './firstSteps';
 import { type Step, steps } from './search';
 import { dismissWelcome } from './start';
 import { WatchSync } from './WatchSync';
@@ -49,12 +50,7 @@ export function WelcomePage() {
     );
   const collections = nodesOf(data.collections);
   const connector = data.connectors.edges?.[0]?.node ?? null;
-  const done: Record<Step, boolean> = {
-    source: connector !== null,
-    sync: connector !== null && (connector.lastSync != null || connector.documentCounts.indexed > 0),
-    search: data.usage.queries > 0,
-    publish: (keys?.apiKeys.totalCount ?? 0) > 0,
-  };
+  const done = stepsDone(data, keys);
   const count = steps.filter((name) => done[name]).length;
   const current = step ?? steps.find((name) => !done[name]) ?? null;
   const open = (next: Step | null) => void navigate({ search: next ? { step: next } : {}, replace: true });

@@ -9,22 +9,22 @@ export function dismissWelcome(workspace: string) {
 }
 
 interface Me {
-  role: string;
+  role: 'viewer' | 'editor' | 'admin' | 'owner';
   workspace: { id: string };
 }
 
-// startPage returns the first page: the first steps while a workspace has no connector, for people who may make one, and
+// startPage returns the first page: the first steps for people who may do them, until these are done or were dismissed, and
 // the search for all others.
 export async function startPage(): Promise<'/welcome' | '/search'> {
   try {
-    const token = (await accessToken()) ?? undefined;
-    const [me, connectors] = await Promise.all([
-      call<{ data: Me }>('GET', '/api/v1/auth/me', undefined, token),
-      call<{ data: unknown[] }>('GET', '/api/v1/connectors?limit=1', undefined, token),
-    ]);
-    const { role, workspace } = me.data;
-    return connectors.data.length === 0 && role !== 'viewer' && localStorage.getItem(key(workspace.id)) === null ? '/welcome' : '/search';
+    const { data } = await call<{ data: Me }>('GET', '/api/v1/auth/me', undefined, (await accessToken()) ?? undefined);
+    const { role, workspace } = data;
+    if (role === 'viewer' || localStorage.getItem(key(workspace.id)) !== null) return '/search';
+    const { areFirstStepsDone } = await import('./firstSteps');
+    if (!(await areFirstStepsDone(role !== 'editor'))) return '/welcome';
+    dismissWelcome(workspace.id);
   } catch {
-    return '/search';
+    // The search says what is wrong.
   }
+  return '/search';
 }
