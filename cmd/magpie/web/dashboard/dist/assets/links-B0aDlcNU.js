@@ -1,1 +1,0 @@
-import{n as e}from"./Title-DuycPBwW.js";import{r as t}from"./useRouter-CKp_zODP.js";import{n}from"./link-vjn9I6pr.js";import{O as r}from"./i18n-BvF1a_2H.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./useRouter-CKp_zODP.js";import{$ as t,st as n}from"./i18n-BvF1a_2H.js";var r=n(t(),1);function i(t){let n=e();return r.useCallback(e=>n.navigate({...e,from:e.from??t?.from}),[t?.from,n])}export{i as t};
