@@ -11,39 +11,48 @@ import (
 	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
 )
 
-// english returns the messages that are other words in German. Messages with values are
-// left out.
-func english(t *testing.T) []string {
+// english returns the messages, and the texts of the service, that are other words in
+// German. Those with values are left out.
+func english(t *testing.T) map[string]bool {
 	t.Helper()
-	read := func(path string) (messages map[string]string) {
-		text, err := os.ReadFile(path)
-		if err == nil {
-			err = json.Unmarshal(text, &messages)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return messages
-	}
 	files, err := filepath.Glob("src/messages/*.en.json")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d files of messages: %v", len(files), err)
 	}
 	said := map[string]bool{} // whether it is German, too
+	add := func(text, german string) {
+		if !said[text] {
+			said[text] = false
+		}
+		said[german] = true
+	}
 	for _, file := range files {
-		german := read(strings.Replace(file, ".en.", ".de.", 1))
-		for key, text := range read(file) {
-			if !said[text] {
-				said[text] = false
-			}
-			said[german[key]] = true
+		german := texts(t, strings.Replace(file, ".en.", ".de.", 1))
+		for key, text := range texts(t, file) {
+			add(text, german[key])
 		}
 	}
-	var out []string
-	for text, isGerman := range said {
-		if !isGerman && !strings.Contains(text, "{") {
-			out = append(out, text)
+	for _, family := range []string{"forms"} {
+		for text, german := range wordsOf(t, family) {
+			add(text, german)
 		}
+	}
+	out := map[string]bool{}
+	for text, isGerman := range said {
+		out[text] = !isGerman && !strings.Contains(text, "{")
+	}
+	return out
+}
+
+// texts reads a file of texts.
+func texts(t *testing.T, path string) (out map[string]string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	return out
 }
@@ -60,41 +69,27 @@ const shown = `(() => {
 
 // germanPages checks that no page is partly English in German.
 func germanPages(t *testing.T, m *world) {
-	// What the workspace and the service call things is the same in every language.
-	var named struct {
-		ConnectorKinds []struct {
-			Title                string
-			Options, Credentials []struct{ Title, Help, Group string }
-		}
-		AgentTools []struct{ Title string }
-	}
-	m.GraphQL(&named, `{ connectorKinds { title options { title help group } credentials { title help group } } agentTools { title } }`, nil)
-	names := []string{"Test", "Files", "Site", "Code", "Desk", "Reports", "Handbook", "Owner"}
-	for _, tool := range named.AgentTools {
-		names = append(names, tool.Title)
-	}
-	for _, kind := range named.ConnectorKinds {
-		names = append(names, kind.Title)
-		for _, option := range slices.Concat(kind.Options, kind.Credentials) {
-			names = append(names, option.Title, option.Help, option.Group)
-		}
-	}
-	messages := map[string]bool{}
-	for _, message := range english(t) {
-		messages[message] = !slices.Contains(names, message)
+	messages := english(t)
+	// What the workspace calls things is the same in every language.
+	for _, name := range []string{"Test", "Files", "Site", "Code", "Desk", "Reports", "Handbook", "Owner"} {
+		messages[name] = false
 	}
 	p := signIn(t, m.Magpie, stacktest.Email, stacktest.Password, "/search")
 	p.Eval(`localStorage.setItem("magpie-language", "de")`, nil)
 	p.open("/account")
+	paths := []string{"/connectors/new/web_crawler", "/connectors/new/jira", "/integrations/new?provider=prometheus", "/inbound/new?provider=github"}
 	for _, page := range pages() {
-		p.goTo(m.address(page.path))
+		paths = append(paths, m.address(page.path))
+	}
+	for _, path := range paths {
+		p.goTo(path)
 		p.Is(`document.documentElement.lang`, "de")
-		var texts []string
-		p.Eval(shown, &texts)
-		slices.Sort(texts)
-		for _, text := range slices.Compact(texts) {
+		var said []string
+		p.Eval(shown, &said)
+		slices.Sort(said)
+		for _, text := range slices.Compact(said) {
 			if messages[text] {
-				t.Errorf("%s says %q", page.path, text)
+				t.Errorf("%s says %q", path, text)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import { relayPagination } from '@urql/exchange-graphcache/extras';
 import { Client, fetchExchange, subscriptionExchange } from 'urql';
 import { accessToken } from '../session/session';
 import { socket } from './live';
+import { textResolvers } from './texts';
 
 // authorized sends a request with the session, and once more if its token was refused.
 async function authorized(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
@@ -80,7 +81,8 @@ export function createClient(): Client {
           Query: Object.fromEntries(connections.map((field) => [field, relayPagination()])),
           Conversation: { messages: relayPagination() },
           SyncPlan: { items: relayPagination() },
-          Document: { passages: relayPagination() },
+          ...textResolvers,
+          Document: { ...textResolvers.Document, passages: relayPagination() },
         },
       }),
       fetchExchange,

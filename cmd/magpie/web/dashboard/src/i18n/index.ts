@@ -4,6 +4,7 @@
 // t. Another language is another file for each area, and one line in languages.
 import { type Messages, setupI18n } from '@lingui/core';
 import type { Keys } from './keys';
+import { addWords } from './words';
 
 export const languages = { en: 'English', de: 'Deutsch' } as const;
 export type Language = keyof typeof languages;
@@ -41,6 +42,16 @@ export function loadMessages(area: string): Promise<void> {
     loaded.set(area, pending);
   }
   return pending;
+}
+
+const words = Object.entries(import.meta.glob<{ default: Record<string, string> }>('../words/*.json'));
+let loadedWords: Promise<unknown> | undefined;
+
+// loadWords loads the words for texts of the service, once. A language that lacks them shows these texts in English.
+export function loadWords(): Promise<unknown> {
+  const wanted = words.filter(([path]) => path.endsWith(`.${language}.json`));
+  loadedWords ??= Promise.all(wanted.map(async ([, load]) => addWords((await load()).default)));
+  return loadedWords;
 }
 
 // t returns the text of a key, with values.

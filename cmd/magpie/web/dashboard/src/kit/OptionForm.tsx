@@ -13,6 +13,7 @@ import {
 } from '@mantine/core';
 import { useState } from 'react';
 import { t } from '../i18n';
+import { word } from '../i18n/words';
 import { isActive, isBlank, type Mistakes, type OptionTable, type Values } from './options';
 
 interface Props {
@@ -116,7 +117,11 @@ function OptionField({ option, path, value, onChange, mistakes, problem, stored 
     error,
     name: path,
   };
-  const placeholder = isStored ? t('common.stored') : isBlank(option.default) ? (option.example ?? undefined) : String(option.default);
+  const placeholder = isStored
+    ? t('common.stored')
+    : isBlank(option.default)
+      ? (option.example ?? undefined)
+      : word(String(option.default));
   if (option.type === 'boolean') {
     return (
       <Switch
@@ -179,7 +184,7 @@ function OptionField({ option, path, value, onChange, mistakes, problem, stored 
       <Select
         {...common}
         placeholder={placeholder ?? t('common.choose')}
-        data={option.choices}
+        data={option.choices.map((choice) => ({ value: choice, label: word(choice) }))}
         value={text || null}
         onChange={(next) => onChange(next ?? undefined)}
         clearable={!option.required}

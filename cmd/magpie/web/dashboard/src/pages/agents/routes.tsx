@@ -3,9 +3,9 @@ import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { oneOf, text } from '../../app/params';
 import { shellRoute } from '../../app/root';
 import type { ApprovalStatus } from '../../gql/schema';
-import { loadMessages } from '../../i18n';
+import { loadMessages, loadWords } from '../../i18n';
 
-const loader = () => loadMessages('agents');
+const loader = () => Promise.all([loadMessages('agents'), loadWords()]);
 const parent = { getParentRoute: () => shellRoute, loader };
 
 const agents = createRoute({

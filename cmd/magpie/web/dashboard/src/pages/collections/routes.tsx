@@ -1,13 +1,13 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { typed } from '../../app/params';
 import { shellRoute } from '../../app/root';
-import { loadMessages } from '../../i18n';
+import { loadMessages, loadWords } from '../../i18n';
 
 const list = createRoute({
   getParentRoute: () => shellRoute,
   path: '/collections',
   validateSearch: (search: Record<string, unknown>): { q?: string } => ({ q: typed(search.q) }),
-  loader: () => loadMessages('collections'),
+  loader: () => Promise.all([loadMessages('collections'), loadWords()]),
   component: lazyRouteComponent(() => import('./CollectionsPage'), 'CollectionsPage'),
 });
 
@@ -22,7 +22,7 @@ const one = createRoute({
     tab: tabs.find((tab) => tab === search.tab),
     run: typed(search.run),
   }),
-  loader: () => loadMessages('collections'),
+  loader: () => Promise.all([loadMessages('collections'), loadWords()]),
   component: lazyRouteComponent(() => import('./CollectionPage'), 'CollectionPage'),
 });
 

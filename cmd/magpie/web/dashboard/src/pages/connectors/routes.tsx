@@ -1,9 +1,9 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { typed } from '../../app/params';
 import { shellRoute } from '../../app/root';
-import { loadMessages } from '../../i18n';
+import { loadMessages, loadWords } from '../../i18n';
 
-const messages = () => Promise.all([loadMessages('connectors'), loadMessages('upload')]);
+const messages = () => Promise.all([loadMessages('connectors'), loadMessages('upload'), loadWords()]);
 
 export interface ListSearch {
   q?: string;

@@ -1,11 +1,11 @@
 // The pages of who and what may use the workspace: people, API keys, the widget.
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { shellRoute } from '../../app/root';
-import { loadMessages } from '../../i18n';
+import { loadMessages, loadWords } from '../../i18n';
 import { peopleSearch } from './search';
 import { widgetSettings } from './widgetSettings';
 
-const messages = () => loadMessages('people');
+const messages = () => Promise.all([loadMessages('people'), loadWords()]);
 
 const keys = createRoute({
   getParentRoute: () => shellRoute,

@@ -1,11 +1,11 @@
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { shellRoute } from '../../app/root';
-import { loadMessages } from '../../i18n';
+import { loadMessages, loadWords } from '../../i18n';
 import { startPage } from '../workspace/start';
 import { readDocument, readDocuments } from './documents/state';
 import { readState, text } from './state';
 
-const loader = () => loadMessages('search');
+const loader = () => Promise.all([loadMessages('search'), loadWords()]);
 
 // The service sends people to / with oauth=confirm in the fragment to finish a connection by OAuth in their session.
 const home = createRoute({

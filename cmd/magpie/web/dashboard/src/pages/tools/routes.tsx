@@ -2,10 +2,10 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { text } from '../../app/params';
 import { shellRoute } from '../../app/root';
-import { loadMessages } from '../../i18n';
+import { loadMessages, loadWords } from '../../i18n';
 
 // The pages show risks and rules as those of agents do.
-const loader = () => Promise.all([loadMessages('tools'), loadMessages('agents')]);
+const loader = () => Promise.all([loadMessages('tools'), loadMessages('agents'), loadWords()]);
 const parent = { getParentRoute: () => shellRoute, loader };
 const provider = (search: Record<string, unknown>): { provider?: string } => ({ provider: text(search.provider) });
 

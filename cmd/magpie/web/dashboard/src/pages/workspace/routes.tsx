@@ -2,10 +2,10 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { text } from '../../app/params';
 import { shellRoute } from '../../app/root';
-import { loadMessages } from '../../i18n';
+import { loadMessages, loadWords } from '../../i18n';
 import { type ClientName, clientNames, type Step, steps } from './search';
 
-const loader = () => loadMessages('workspace');
+const loader = () => Promise.all([loadMessages('workspace'), loadWords()]);
 
 interface WelcomeSearch {
   // The open step; the first that is not done without it.

@@ -1,1 +1,0 @@
-import{O as e,p as t}from"./i18n-45YLoFBe.js";import{t as n}from"./links-Bmpi_yEL.js";var r=e();function i({welcome:e}){return e?(0,r.jsx)(n,{to:`/welcome`,variant:`default`,children:t(`connectors.backToWelcome`)}):null}export{i as t};

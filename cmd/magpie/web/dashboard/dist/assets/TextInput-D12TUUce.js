@@ -1,1 +1,0 @@
-import{O as e,v as t,w as n}from"./i18n-45YLoFBe.js";import{t as r}from"./InputBase-B1JlGVKe.js";var i=e(),a=t(e=>{let t=n([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(r,{component:`input`,...t,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

@@ -1,1 +1,0 @@
-import{n as e}from"./Title-BCnKH-pr.js";import{r as t}from"./useRouter-BeWa9EpJ.js";import{n}from"./link-PVYfBCZr.js";import{O as r}from"./i18n-45YLoFBe.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
