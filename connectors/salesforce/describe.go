@@ -56,6 +56,9 @@ type object struct {
 	byName  map[string]*field
 	name    string // the name field
 	filters []string
+
+	children []childKind // in documents
+	lost     []string    // fields of children that not everybody sees
 }
 
 func (o *object) has(name string) bool { return o.byName[name] != nil }
@@ -135,9 +138,18 @@ func (o *object) hash() string {
 	for _, f := range o.shown {
 		b.WriteString(f.Name + "\n" + f.Label + "\n")
 	}
-	b.WriteString(strings.Join(o.filters, "\n"))
+	b.WriteString(strings.Join(append(slices.Clone(o.filters), o.lost...), "\n"))
 	sum := sha256.Sum256([]byte(b.String()))
 	return hex.EncodeToString(sum[:4])
+}
+
+// fieldKey returns the field that a field of a query depends on: for one of a related
+// record, the reference.
+func fieldKey(name string) string {
+	if base, _, nested := strings.Cut(name, "."); nested {
+		return base + "Id"
+	}
+	return name
 }
 
 // selected returns the query for the records of the object.
@@ -145,12 +157,8 @@ func (o *object) selected() selection {
 	fields := []string{"Id", "SystemModstamp"}
 	add := func(names ...string) { // those that the object has and everybody sees
 		for _, name := range names {
-			base, related, nested := strings.Cut(name, ".")
-			key := base
-			if nested {
-				key = base + "Id"
-			}
-			if _, exists := o.byName[key]; exists && related != "Id" && !o.dropped[name] && !slices.Contains(fields, name) {
+			_, related, _ := strings.Cut(name, ".")
+			if o.has(fieldKey(name)) && related != "Id" && !o.dropped[name] && !slices.Contains(fields, name) {
 				fields = append(fields, name)
 			}
 		}
@@ -171,12 +179,16 @@ func (o *object) selected() selection {
 	return selection{fields: fields, object: o.Name, where: o.filters}
 }
 
+func describeCall(name string) call {
+	return call{path: "sobjects/" + url.PathEscape(name) + "/describe"}
+}
+
 // describe reads the descriptions of objects. Those that the organization does not
 // have are nil.
 func (a *api) describe(ctx context.Context, names []string) ([]*object, error) {
 	calls := make([]call, len(names))
 	for i, name := range names {
-		calls[i] = call{path: "sobjects/" + url.PathEscape(name) + "/describe"}
+		calls[i] = describeCall(name)
 	}
 	objects := make([]*object, 0, len(names))
 	const perBatch = 8 // descriptions are large

@@ -131,11 +131,7 @@ func (s *source) collect(ctx context.Context, objects []*object, w *window) (com
 	asked := map[string]bool{}
 	for _, o := range objects {
 		list = append(list, s.collectRecords(o, w)...)
-		children, err := s.childKinds(ctx, o)
-		if err != nil {
-			return false, err
-		}
-		for _, kind := range children {
+		for _, kind := range s.childKinds(o) {
 			if name := kind.object + "." + kind.parent; !asked[name] {
 				asked[name] = true
 				list = append(list, s.collectChildren(objects, kind, w))

@@ -138,7 +138,8 @@ func (r *record) item(base string) connectors.Item {
 type file struct {
 	document, version, title, extension, fileType string
 	size                                          int64
-	row                                           row // of the link
+	internal                                      bool // users outside may not see it
+	row                                           row  // of the link
 }
 
 // fileItems returns the items of a record's files, in the order of their ids.
@@ -176,7 +177,7 @@ func (r *record) fileItems(base string) []connectors.Item {
 
 // fileFields are the fields of a link to a file.
 func fileFields() []string {
-	fields := []string{"Id", "LinkedEntityId", "ContentDocumentId"}
+	fields := []string{"Id", "LinkedEntityId", "ContentDocumentId", "Visibility"}
 	for _, name := range []string{"Title", "FileExtension", "FileType", "ContentSize", "LatestPublishedVersionId", "CreatedDate", "ContentModifiedDate", "Owner.Name"} {
 		fields = append(fields, "ContentDocument."+name)
 	}
@@ -186,7 +187,8 @@ func fileFields() []string {
 func newFile(link row) (file, error) {
 	f := file{
 		document: link.text("ContentDocumentId"), version: link.text("ContentDocument.LatestPublishedVersionId"), title: link.text("ContentDocument.Title"),
-		extension: link.text("ContentDocument.FileExtension"), fileType: link.text("ContentDocument.FileType"), size: link.number("ContentDocument.ContentSize"), row: link,
+		extension: link.text("ContentDocument.FileExtension"), fileType: link.text("ContentDocument.FileType"), size: link.number("ContentDocument.ContentSize"),
+		internal: link.text("Visibility") != "AllUsers", row: link,
 	}
 	if !isID(f.document) || !isID(f.version) {
 		return file{}, errInvalid("a file")
@@ -210,11 +212,7 @@ func (s *source) complete(ctx context.Context, o *object, rows []row) ([]record,
 		byID[r.text("Id")] = &records[i]
 		ids = append(ids, r.text("Id"))
 	}
-	s.rememberFacts(records)
-	kinds, err := s.childKinds(ctx, o)
-	if err != nil {
-		return nil, err
-	}
+	kinds := s.childKinds(o)
 	var tables []table
 	for part := range slices.Chunk(ids, idsPerQuery) {
 		for _, kind := range kinds {
@@ -235,9 +233,6 @@ func (s *source) complete(ctx context.Context, o *object, rows []row) ([]record,
 			})
 		}
 	}
-	if len(tables) == 0 {
-		return records, nil
-	}
 	if err := s.api.tables(ctx, tables); err != nil {
 		return nil, fmt.Errorf("read what belongs to records of %s: %w", o.Name, err)
 	}
@@ -251,5 +246,6 @@ func (s *source) complete(ctx context.Context, o *object, rows []row) ([]record,
 		})
 		slices.SortFunc(r.files, func(a, b file) int { return compareIDs(a.document, b.document) })
 	}
+	s.rememberFacts(records)
 	return records, nil
 }

@@ -121,7 +121,7 @@ func permissionOptions() []connectors.Option {
 	return []connectors.Option{
 		{
 			Name: optionKnowledge, Title: "Knowledge for all readers", Type: connectors.TypeBoolean, Default: false, Group: permissions, Advanced: true,
-			Help: "Everybody with the right to read Knowledge finds all published articles. Without it, nobody does: data categories cannot be read.",
+			Help: "Everybody inside with the right to read Knowledge finds all published articles. Without it, nobody does: data categories cannot be read.",
 		},
 		{
 			Name: optionHierarchy, Title: "Custom objects with hierarchy", Type: connectors.TypeStringList, Example: "Project__c", Group: permissions, Advanced: true,

@@ -81,7 +81,12 @@ func (r *sharing) permissionTables(names []string, objects []*object) []table {
 				fields = append(fields, o.Name+"."+f.Name)
 			}
 		}
+		for _, kind := range o.children {
+			fields = append(fields, r.securedFields(kind)...)
+		}
 	}
+	slices.Sort(fields)
+	fields = slices.Compact(fields)
 	for part := range slices.Chunk(fields, idsPerQuery) {
 		tables = append(tables, table{query: selection{
 			fields: []string{"Id", "ParentId", "Field"}, object: "FieldPermissions", where: []string{"PermissionsRead = true", in("Field", part)},
@@ -124,10 +129,37 @@ func (r *sharing) viewsAll(id, object string) bool {
 	return r.hasSet(id, r.viewSets[object]) || r.hasSet(id, r.viewSets[""])
 }
 
-// everybodySees reports whether everybody who may read an object sees a field.
-func (r *sharing) everybodySees(object, field string) bool {
-	for id := range r.users {
-		if r.canRead(id, object) && !r.hasSet(id, r.fieldSets[object+"."+field]) {
+// securedFields returns the fields of children that have field-level security, with
+// their object.
+func (r *sharing) securedFields(kind childKind) []string {
+	described := r.children[kind.object]
+	if described == nil {
+		return nil
+	}
+	var secured []string
+	for _, name := range append(slices.Clone(kind.fields), kind.outside) {
+		if f := described.byName[fieldKey(name)]; f != nil && f.Permissionable {
+			secured = append(secured, kind.object+"."+f.Name)
+		}
+	}
+	return secured
+}
+
+func (u *user) isInside() bool { return u.internal }
+
+func (u *user) isOutside() bool { return !u.internal }
+
+func (*user) isAnybody() bool { return true }
+
+// allSee reports whether all users of a sort who may read records of an object see a
+// field of it, or of an object of their children.
+func (r *sharing) allSee(object string, of *object, name string, who func(u *user) bool) bool {
+	f := of.byName[fieldKey(name)]
+	if f == nil || !f.Permissionable {
+		return f != nil
+	}
+	for id, u := range r.users {
+		if who(u) && r.canRead(id, object) && !r.hasSet(id, r.fieldSets[of.Name+"."+f.Name]) {
 			return false
 		}
 	}

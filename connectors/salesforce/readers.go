@@ -21,6 +21,11 @@ import (
 //	Case:only/005…         a user alone
 //	Case:group/00G…        a group, a queue, a role, a territory
 //	Contact+Account:…      readers of the account, for contacts controlled by it
+//	Case:inside/user/005…  the users of such a group without those outside: partners and
+//	                       customers of sites
+//
+// A document has one text for all its readers. If it has a child that users outside may
+// not see, none of them reads it.
 //
 // So a change of a role, a group or a permission takes effect with the next listing of
 // groups, and not only when records are listed again.
@@ -30,6 +35,7 @@ const (
 	subjectUser    = "user/"
 	subjectOnly    = "only/"
 	subjectGroup   = "group/"
+	subjectInside  = "inside/" // before another subject
 
 	readersKey   = "readers/" // of the names of groups in the state
 	maxChain     = 3          // of objects that are controlled by their parents
@@ -41,6 +47,31 @@ const (
 type fact struct {
 	owner, account string
 	parents        []string // ids by the fields of object.parents
+	// Of records with their children: internal says that the document has what users
+	// outside may not see, and open has the files that they may see.
+	internal bool
+	open     []string
+}
+
+// isInternal reports whether users outside may not see the document, or one of its
+// files.
+func (f *fact) isInternal(file string) bool {
+	if file == "" {
+		return f.internal
+	}
+	return !slices.Contains(f.open, file)
+}
+
+// fact returns the fact of a record with its children.
+func (r *record) fact() fact {
+	f := newFact(r.object, r.row)
+	f.internal = slices.ContainsFunc(r.children, func(c child) bool { return c.internal })
+	for _, file := range r.files {
+		if !file.internal {
+			f.open = append(f.open, file.document)
+		}
+	}
+	return f
 }
 
 func newFact(o *object, r row) fact {
@@ -77,7 +108,7 @@ func (s *source) rememberFacts(records []record) {
 		clear(s.facts)
 	}
 	for i := range records {
-		s.facts[records[i].rowID()] = newFact(records[i].object, records[i].row)
+		s.facts[records[i].rowID()] = records[i].fact()
 	}
 }
 
@@ -102,22 +133,25 @@ func (s *source) Readers(ctx context.Context, items []connectors.Item) (map[stri
 			byObject[id.object][id.record] = true
 		}
 	}
-	groups := map[string][]string{} // by object and record
+	groups, facts := map[string][]string{}, map[string]fact{} // by object and record
 	for _, name := range slices.Sorted(maps.Keys(byObject)) {
-		found, err := s.readersOf(ctx, rules, name, byObject[name])
+		found, of, err := s.readersOf(ctx, rules, name, byObject[name])
 		if err != nil {
 			return nil, err
 		}
 		for id, list := range found {
-			groups[name+"/"+id] = list
+			groups[name+"/"+id], facts[name+"/"+id] = list, of[id]
 		}
 	}
 	readers := make(map[string]connectors.Readers, len(items))
 	for _, item := range items {
 		id, _ := parseID(item.ID)
-		list := groups[id.object+"/"+id.record]
+		list, of := groups[id.object+"/"+id.record], facts[id.object+"/"+id.record]
 		if len(list) == 0 {
 			continue
+		}
+		if of.isInternal(id.file) {
+			list = withoutOutside(list)
 		}
 		if err := s.saveGroups(ctx, list); err != nil {
 			return nil, err
@@ -129,6 +163,16 @@ func (s *source) Readers(ctx context.Context, items []connectors.Item) (map[stri
 		readers[item.ID] = r
 	}
 	return readers, nil
+}
+
+// withoutOutside returns the names of the groups without users outside.
+func withoutOutside(names []string) []string {
+	inside := make([]string, len(names))
+	for i, name := range names {
+		chain, subject, _ := strings.Cut(name, ":")
+		inside[i] = chain + ":" + subjectInside + subject
+	}
+	return inside
 }
 
 // saveGroups remembers the names of groups, which Groups lists.
@@ -148,34 +192,34 @@ func (s *source) saveGroups(ctx context.Context, names []string) error {
 	return nil
 }
 
-// readersOf returns the names of the groups that read records of an object, by id.
-func (s *source) readersOf(ctx context.Context, rules *sharing, name string, ids map[string]bool) (map[string][]string, error) {
+// readersOf returns the names of the groups that read records of an object, and the
+// facts of the records, by id.
+func (s *source) readersOf(ctx context.Context, rules *sharing, name string, ids map[string]bool) (groups map[string][]string, facts map[string]fact, err error) {
 	objects, err := s.load(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	i := slices.IndexFunc(objects, func(o *object) bool { return o.Name == name })
 	if i < 0 {
-		return nil, nil //nolint:nilnil // nobody reads them
+		return nil, nil, nil // nobody reads them
 	}
 	o := objects[i]
 	list := sortedIDs(ids)
 	if o.isKnowledge() {
-		return s.articleReaders(o, list), nil
+		return s.articleReaders(o, list), nil, nil
 	}
-	facts, err := s.factsOf(ctx, o, list)
-	if err != nil {
-		return nil, err
+	if facts, err = s.factsWithChildren(ctx, o, list); err != nil {
+		return nil, nil, err
 	}
 	found := &readerSet{source: s, rules: rules, groups: map[string][]string{}}
 	if err := found.add(ctx, o, nil, facts); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for id, names := range found.groups {
 		slices.Sort(names)
 		found.groups[id] = slices.Compact(names)
 	}
-	return found.groups, nil
+	return found.groups, facts, nil
 }
 
 func sortedIDs(ids map[string]bool) []string {
@@ -201,11 +245,11 @@ func (s *source) articleReaders(o *object, ids []string) map[string][]string {
 	return found
 }
 
-// factsOf returns the facts of records that exist.
-func (s *source) factsOf(ctx context.Context, o *object, ids []string) (map[string]fact, error) {
-	found := map[string]fact{}
-	var missing []string
+// knownFacts returns the facts of records that are remembered, and the other ids.
+func (s *source) knownFacts(ids []string) (found map[string]fact, missing []string) {
+	found = map[string]fact{}
 	s.mutex.Lock()
+	defer s.mutex.Unlock()
 	for _, id := range ids {
 		if f, known := s.facts[id]; known {
 			found[id] = f
@@ -213,7 +257,36 @@ func (s *source) factsOf(ctx context.Context, o *object, ids []string) (map[stri
 			missing = append(missing, id)
 		}
 	}
-	s.mutex.Unlock()
+	return found, missing
+}
+
+// factsWithChildren returns the facts of the connector's records with their children.
+func (s *source) factsWithChildren(ctx context.Context, o *object, ids []string) (map[string]fact, error) {
+	found, missing := s.knownFacts(ids)
+	for part := range slices.Chunk(missing, idsPerQuery) {
+		items := make([]itemID, len(part))
+		for i, id := range part {
+			items[i] = itemID{object: o.Name, record: id}
+		}
+		rows, err := s.rowsOf(ctx, o, items)
+		if err != nil {
+			return nil, err
+		}
+		records, err := s.complete(ctx, o, rows)
+		if err != nil {
+			return nil, err
+		}
+		for i := range records {
+			found[records[i].rowID()] = records[i].fact()
+		}
+	}
+	return found, nil
+}
+
+// factsOf returns the facts of records that exist, without what is known of their
+// children only.
+func (s *source) factsOf(ctx context.Context, o *object, ids []string) (map[string]fact, error) {
+	found, missing := s.knownFacts(ids)
 	for part := range slices.Chunk(missing, idsPerQuery) {
 		err := s.api.each(ctx, selection{fields: factFields(o), object: o.Name, where: []string{in("Id", part)}}, func(r row) error {
 			found[r.text("Id")] = newFact(o, r)
@@ -235,7 +308,7 @@ type readerSet struct {
 
 // put adds a group. One whose name is too long for the state cannot be listed.
 func (r *readerSet) put(id string, chain []string, subject string) {
-	if name := strings.Join(chain, "+") + ":" + subject; len(readersKey)+len(name) <= connectors.MaxStateKey {
+	if name := strings.Join(chain, "+") + ":" + subject; len(readersKey)+len(subjectInside)+len(name) <= connectors.MaxStateKey {
 		r.groups[id] = append(r.groups[id], name)
 	}
 }
@@ -416,13 +489,15 @@ func (r *sharing) membersOf(name string) []string {
 		return nil
 	}
 	object := objects[len(objects)-1]
+	subject, inside := strings.CutPrefix(subject, subjectInside)
 	hierarchy := !strings.HasSuffix(object, "__c") || r.hierarchy[object]
 	users := map[string]bool{}
 	switch {
 	case r.restricted[object] || (r.models[object] == "" && !strings.HasSuffix(object, "__kav")):
 	case subject == subjectAll:
 		for id, u := range r.users {
-			users[id] = u.internal || isPublic(r.external[object])
+			// Which articles are for sites is not known.
+			users[id] = u.internal || isPublic(r.external[object]) && !strings.HasSuffix(object, "__kav")
 		}
 	case subject == subjectViewAll:
 		for id := range r.users {
@@ -444,6 +519,9 @@ func (r *sharing) membersOf(name string) []string {
 	for id, isMember := range users {
 		u := r.users[id]
 		if !isMember || u == nil || !strings.Contains(u.email, "@") || slices.ContainsFunc(objects, func(o string) bool { return !r.canRead(id, o) }) {
+			continue
+		}
+		if !u.internal && inside {
 			continue
 		}
 		if !u.internal && slices.ContainsFunc(objects[:len(objects)-1], func(o string) bool { return r.external[o] != controlledByParent }) {

@@ -61,6 +61,7 @@ type sharing struct {
 	fieldSets        map[string]map[string]bool // by object and field
 	hierarchy        map[string]bool            // custom objects with role hierarchy
 	parents          map[string]*object         // that are no objects of the connector
+	children         map[string]*object         // descriptions of the objects of children
 }
 
 // A shareTable is the object that has the rows of shares of an object.
@@ -72,7 +73,7 @@ func (s *source) readRules(ctx context.Context, objects []*object) (*sharing, er
 		models: map[string]string{}, external: map[string]string{}, restricted: map[string]bool{}, users: map[string]*user{}, roleParent: map[string]string{}, portalRoles: map[string]bool{},
 		byRole: map[string][]string{}, groups: map[string]group{}, members: map[string][]string{}, territoryParent: map[string]string{}, byTerritory: map[string][]string{},
 		sets: map[string][]string{}, readSets: map[string]map[string]bool{}, viewSets: map[string]map[string]bool{}, dormantSets: map[string]bool{}, fieldSets: map[string]map[string]bool{},
-		hierarchy: map[string]bool{}, parents: map[string]*object{},
+		hierarchy: map[string]bool{}, parents: map[string]*object{}, children: map[string]*object{},
 	}
 	for _, name := range s.settings.Strings(optionHierarchy) {
 		rules.hierarchy[name] = true
@@ -81,11 +82,11 @@ func (s *source) readRules(ctx context.Context, objects []*object) (*sharing, er
 	if err != nil {
 		return nil, err
 	}
-	names := []string{"Task", "EmailMessage"}
+	var names []string
 	for _, o := range all {
 		names = append(names, o.Name)
 	}
-	if err := s.readDefaults(ctx, rules, names); err != nil {
+	if err := s.readDefaults(ctx, rules, names, childObjects(objects)); err != nil {
 		return nil, err
 	}
 	if err := s.readShareTables(ctx, rules, all); err != nil {
@@ -104,8 +105,21 @@ func (s *source) readRules(ctx context.Context, objects []*object) (*sharing, er
 	}
 	for _, o := range objects {
 		s.restrictFields(rules, o)
+		s.restrictChildren(rules, o)
 	}
 	return rules, nil
+}
+
+// childObjects returns the objects of the children of objects.
+func childObjects(objects []*object) []string {
+	var names []string
+	for _, o := range objects {
+		for _, kind := range o.children {
+			names = append(names, kind.object)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // withParents returns objects and the objects that can be the parents of their records.
@@ -154,15 +168,27 @@ func parentNames(o *object) []string {
 	return names
 }
 
-// readDefaults reads the organization-wide defaults.
-func (s *source) readDefaults(ctx context.Context, rules *sharing, names []string) error {
+// readDefaults reads the organization-wide defaults, and what objects of children are.
+func (s *source) readDefaults(ctx context.Context, rules *sharing, names, children []string) error {
 	const accessFields = "DefaultAccountAccess,DefaultContactAccess,DefaultOpportunityAccess,DefaultLeadAccess,DefaultCaseAccess"
-	bodies, err := s.api.batch(ctx, []call{
-		queryCall("SELECT QualifiedApiName,InternalSharingModel,ExternalSharingModel FROM EntityDefinition WHERE "+in("QualifiedApiName", names), false),
+	calls := []call{
+		queryCall("SELECT QualifiedApiName,InternalSharingModel,ExternalSharingModel FROM EntityDefinition WHERE "+in("QualifiedApiName", slices.Concat(names, children)), false),
 		queryCall("SELECT Id,"+accessFields+" FROM Organization LIMIT 1", false),
-	}, nil)
+	}
+	rulesAlone := len(calls)
+	for _, name := range children {
+		calls = append(calls, describeCall(name))
+	}
+	bodies, err := s.api.batch(ctx, calls, func(n int, err error) bool { return n >= rulesAlone && isAbsent(err) })
 	if err != nil {
 		return err
+	}
+	for i, name := range children {
+		if body := bodies[rulesAlone+i]; body != nil {
+			if rules.children[name], err = parseObject(body, name); err != nil {
+				return err
+			}
+		}
 	}
 	definitions, err := parseRows(bodies[0], "the default sharing of objects")
 	if err != nil {
@@ -267,7 +293,7 @@ func (o *shareObject) tableOf(object string) *shareTable {
 func (a *api) describeShares(ctx context.Context, names []string) ([]*shareObject, error) {
 	calls := make([]call, len(names))
 	for i, name := range names {
-		calls[i] = call{path: "sobjects/" + url.PathEscape(name) + "/describe"}
+		calls[i] = describeCall(name)
 	}
 	bodies, err := a.batch(ctx, calls, func(_ int, err error) bool { return isAbsent(err) })
 	if err != nil {
@@ -325,7 +351,7 @@ func (s *source) restrictFields(rules *sharing, o *object) {
 	named := s.fields[o.Name]
 	for i := range o.Fields {
 		f := &o.Fields[i]
-		if f.Permissionable && !slices.Contains(named, f.Name) && !rules.everybodySees(o.Name, f.Name) {
+		if !slices.Contains(named, f.Name) && !rules.allSee(o.Name, o, f.Name, (*user).isAnybody) {
 			o.dropped[f.Name] = true
 		}
 	}

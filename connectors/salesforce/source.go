@@ -149,6 +149,7 @@ func (s *source) configure(o *object) error {
 	if err := o.choose(s.fields[o.Name]); err != nil {
 		return err
 	}
+	o.children = s.selectedChildren(o)
 	o.filters = slices.Concat(s.filters[everyObject], s.filters[o.Name])
 	if !o.isKnowledge() {
 		return nil

@@ -1,16 +1,36 @@
 package salesforceserver
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
 
 // CanRead reports whether a user may read a record: by the permissions for the object,
-// and by its sharing.
+// and by its sharing. Who may read a record may read its comments, mails, tasks and the
+// links to its files; users outside only those that are for them.
 func (s *Server) CanRead(user, record string) bool {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	return s.canRead(user, record)
+	name, r := s.find(record)
+	parent, isOpen := "", false
+	switch name {
+	case "CaseComment":
+		parent, isOpen = text(r["ParentId"]), r["IsPublished"] == true
+	case "EmailMessage":
+		parent, isOpen = text(r["ParentId"]), r["IsExternallyVisible"] == true
+		if parent == "" {
+			parent, isOpen = text(r["RelatedToId"]), false
+		}
+	case "Task":
+		parent, isOpen = cmp.Or(text(r["WhatId"]), text(r["WhoId"])), r["IsVisibleInSelfService"] == true
+	case "ContentDocumentLink":
+		parent, isOpen = text(r["LinkedEntityId"]), r["Visibility"] == "AllUsers"
+	default:
+		return s.canRead(user, record)
+	}
+	_, u := s.find(user)
+	return s.canRead(user, parent) && (isOpen || u["UserType"] == "Standard")
 }
 
 func (s *Server) canRead(user, record string) bool {

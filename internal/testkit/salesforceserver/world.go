@@ -96,6 +96,14 @@ func (s *Server) add(object string, values Row) string {
 		made["OwnerId"] = s.Reader
 	}
 	made["CreatedById"] = s.Reader
+	switch object { // the defaults of new rows
+	case "CaseComment":
+		made["IsPublished"] = false
+	case "EmailMessage":
+		made["IsExternallyVisible"] = true
+	case "Task":
+		made["IsVisibleInSelfService"] = false
+	}
 	if object == "Case" {
 		made["CaseNumber"] = fmt.Sprintf("%08d", s.serial)
 	}
@@ -233,6 +241,17 @@ func (s *Server) AddPermissionSet(users []string, objects ...string) string {
 	return id
 }
 
+// AddFieldPermissions adds a permission set that lets users see fields, such as
+// Task.Subject.
+func (s *Server) AddFieldPermissions(users []string, names ...string) string {
+	id := s.AddPermissionSet(users)
+	for _, name := range names {
+		object, _, _ := strings.Cut(name, ".")
+		s.Add("FieldPermissions", Row{"ParentId": id, "SobjectType": object, "Field": name, "PermissionsRead": true})
+	}
+	return id
+}
+
 // SetDefault sets the organization-wide defaults of an object.
 func (s *Server) SetDefault(object, internal, external string) {
 	s.Alter(object, func(o *Object) { o.Internal, o.External = internal, external })
@@ -301,6 +320,14 @@ func (s *Server) Find(object, field, value string) []string {
 		}
 	}
 	return ids
+}
+
+// Value returns a value of a record as a text.
+func (s *Server) Value(id, field string) string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	_, r := s.find(id)
+	return text(r[field])
 }
 
 // AddGroupOf adds the group of a type for a territory or user.
