@@ -24,7 +24,8 @@ type rule struct {
 	Cannot []string `json:"c,omitempty"`
 	// Roles are roles one of which a reader has, if there are any.
 	Roles []string `json:"r,omitempty"`
-	// Open says that a knowledge base without criteria is for everybody.
+	// Open says that a knowledge base without criteria is for everybody, which means all
+	// active users.
 	Open bool `json:"o,omitempty"`
 }
 
@@ -32,11 +33,6 @@ func (r rule) group() string {
 	text, _ := json.Marshal(r) // of strings
 	sum := sha256.Sum256(text)
 	return "group:knowledge:" + hex.EncodeToString(sum[:12])
-}
-
-// everyone reports whether a rule restricts nobody.
-func (r rule) everyone() bool {
-	return r.Open && len(r.BaseCan)+len(r.ArticleCan)+len(r.Cannot)+len(r.Roles) == 0
 }
 
 // A criterion is a user criteria record.
@@ -54,7 +50,8 @@ type person struct {
 }
 
 // meets reports whether a person meets a criterion, with some of the person's groups.
-// certain is false if that cannot be told, as for a criterion with a script.
+// certain is false if that cannot be told, as for a criterion with a script or without
+// any field.
 func (c *criterion) meets(p *person, groups string) (meets, certain bool) {
 	switch {
 	case c == nil:
@@ -63,12 +60,11 @@ func (c *criterion) meets(p *person, groups string) (meets, certain bool) {
 		return false, true
 	case c.always:
 		return true, true
-	case c.advanced:
+	case c.advanced, len(c.fields) == 0: // ServiceNow lets everybody meet an empty one
 		return false, false
 	}
-	set, met := 0, 0
+	met := 0
 	for field, ids := range c.fields {
-		set++
 		if field == "group" {
 			field = groups
 		}
@@ -77,7 +73,7 @@ func (c *criterion) meets(p *person, groups string) (meets, certain bool) {
 		}
 	}
 	if c.matchAll {
-		return set > 0 && met == set, true
+		return met == len(c.fields), true
 	}
 	return met > 0, true
 }
@@ -250,15 +246,11 @@ func (s *source) readRules(ctx context.Context, ids []string, articles map[strin
 			BaseCan: sorted(k.baseCan[base]), ArticleCan: sorted(list(r["can_read_user_criteria"].Value)), Open: k.open && base != "",
 			Cannot: sorted(append(slices.Clone(k.baseNot[base]), list(r["cannot_read_user_criteria"].Value)...)), Roles: sorted(list(r["roles"].Value)),
 		}
-		of := connectors.Readers{Everyone: made.everyone()}
-		if !of.Everyone {
-			of.Principals = []string{made.group()}
-			if err := connectors.PutJSON(ctx, s.settings.State, rulePrefix+strings.TrimPrefix(made.group(), "group:"), made); err != nil {
-				return err
-			}
+		if err := connectors.PutJSON(ctx, s.settings.State, rulePrefix+strings.TrimPrefix(made.group(), "group:"), made); err != nil {
+			return err
 		}
 		for _, item := range articles[r.id()] {
-			readers[item] = of
+			readers[item] = connectors.Readers{Principals: []string{made.group()}}
 		}
 		return nil
 	})

@@ -85,8 +85,12 @@ func (s *source) Groups(ctx context.Context, _ string) (connectors.GroupPage, er
 	}
 	for _, key := range keys {
 		var r rule
-		if found, err := connectors.GetJSON(ctx, s.settings.State, key, &r); err != nil || !found {
-			return page, err
+		found, err := connectors.GetJSON(ctx, s.settings.State, key, &r)
+		if err != nil {
+			return connectors.GroupPage{}, err
+		}
+		if !found {
+			continue // it was deleted meanwhile
 		}
 		group := connectors.Group{Principal: r.group(), Name: "Readers of Knowledge", Members: []string{}}
 		for _, p := range people {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
 	. "github.com/magpie-search/magpie/internal/testkit/servicenowserver"
 )
 
@@ -47,7 +48,7 @@ func TestUserCriteria(t *testing.T) {
 	both := criterion(Row{"department": "d1", "role": role, "match_all": "true"})
 	either := criterion(Row{"department": "d1", "role": role})
 	inactive, place := criterion(Row{"group": above, "active": "false"}), criterion(Row{"location": "l1"})
-	empty := criterion(Row{})
+	empty, emptyAll := criterion(Row{}), criterion(Row{"match_all": "true"})
 	const nobody, all = "", "ada bob cleo"
 	for name, c := range map[string]struct {
 		baseCan, baseNot, can, cannot []string
@@ -66,6 +67,12 @@ func TestUserCriteria(t *testing.T) {
 		"a script beside a group":          {baseCan: []string{script, inGroup}, want: "ada"},
 		"an inactive criterion":            {baseCan: []string{inactive}, want: nobody},
 		"an empty criterion":               {baseCan: []string{empty}, want: nobody},
+		"an empty criterion, all":          {baseCan: []string{emptyAll}, want: nobody},
+		"an empty one beside a group":      {baseCan: []string{empty, inGroup}, want: "ada"},
+		"refused by an empty criterion":    {baseCan: []string{anybody}, baseNot: []string{empty}, want: nobody},
+		"refused by an empty one, all":     {baseCan: []string{anybody}, baseNot: []string{emptyAll}, want: nobody},
+		"article with an empty criterion":  {baseCan: []string{anybody}, can: []string{empty}, want: nobody},
+		"article refuses by an empty one":  {baseCan: []string{anybody}, cannot: []string{empty}, want: nobody},
 		"an unknown criterion":             {baseCan: []string{"0123456789abcdef0123456789abcdef"}, want: nobody},
 		"refused group":                    {baseCan: []string{anybody}, baseNot: []string{inBelow}, want: "ada cleo"},
 		"refused group with those below":   {baseCan: []string{anybody}, baseNot: []string{inGroup}, want: "cleo"},
@@ -126,7 +133,8 @@ func readersOf(t *testing.T, i *instance, id string) string {
 	return strings.Join(names, " ")
 }
 
-// Where the property opens knowledge bases without criteria, they are for everybody.
+// Where the property opens knowledge bases without criteria, they are for all active
+// users, and not for people without an account.
 func TestOpenBases(t *testing.T) {
 	t.Parallel()
 	i := newInstance(t)
@@ -137,7 +145,7 @@ func TestOpenBases(t *testing.T) {
 	narrow := i.AddArticle(i.base, Row{"short_description": "Narrow", "can_read_user_criteria": inRole})
 	file := i.Attach("kb_knowledge", narrow, "a.txt", "text/plain", []byte("a"))
 	incident := i.Add("incident", Row{"number": "INC1", "short_description": "x"})
-	for id, want := range map[string]string{"kb_knowledge:" + plain: "everyone", "kb_knowledge:" + narrow: "bob cleo", "file:" + file: "bob cleo", "incident:" + incident: ""} {
+	for id, want := range map[string]string{"kb_knowledge:" + plain: "ada bob cleo", "kb_knowledge:" + narrow: "bob cleo", "file:" + file: "bob cleo", "incident:" + incident: ""} {
 		if got := readersOf(t, i, id); got != want {
 			t.Errorf("%s: readers are %q, want %q", id, got, want)
 		}
@@ -150,5 +158,32 @@ func TestOpenBases(t *testing.T) {
 	source := i.open(t, map[string]any{"include_permissions": true})
 	if err := source.Check(t.Context()); !connectors.IsNeedsAuth(err) || !strings.Contains(err.Error(), "user_criteria") {
 		t.Errorf("without the right to read criteria: %v", err)
+	}
+}
+
+// A rule that is absent does not take the members of the groups behind it.
+func TestGroupsWithoutOneRule(t *testing.T) {
+	t.Parallel()
+	i := newInstance(t)
+	newPeople(i)
+	i.Add("sys_properties", Row{"name": "glide.knowman.block_access_with_no_user_criteria", "value": "false"})
+	i.AddArticle(i.base, Row{"short_description": "Plain"})
+	i.AddArticle(i.base, Row{"short_description": "Narrow", "roles": "itil"})
+	settings := i.settings(map[string]any{"include_permissions": true})
+	source := connectortest.Open(t, i.kind(t), settings)
+	items, _ := walk(t, source)
+	if _, err := source.(connectors.PermissionLister).Readers(t.Context(), slices.Collect(maps.Values(items))); err != nil { //nolint:forcetypeassert // it is
+		t.Fatal(err)
+	}
+	keys, err := settings.State.Keys(t.Context(), "rule/")
+	if err != nil || len(keys) != 2 {
+		t.Fatalf("the rules are %q, %v", keys, err)
+	}
+	if err := settings.State.Put(t.Context(), keys[0], []byte("?")); err != nil {
+		t.Fatal(err)
+	}
+	page, err := source.(connectors.GroupLister).Groups(t.Context(), "") //nolint:forcetypeassert // it is
+	if err != nil || len(page.Groups) != 1 || len(page.Groups[0].Members) == 0 || "rule/"+strings.TrimPrefix(page.Groups[0].Principal, "group:") != keys[1] {
+		t.Errorf("the groups are %+v, %v", page.Groups, err)
 	}
 }
