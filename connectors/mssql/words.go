@@ -1,9 +1,6 @@
 package mssql
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // isForbidden reports whether a word begins a statement that does more than read,
 // or makes one do so. In T-SQL, a statement may follow another one without
@@ -12,7 +9,7 @@ import (
 func isForbidden(value string) bool {
 	const words = ` INSERT UPDATE DELETE MERGE TRUNCATE DROP CREATE ALTER ADD EXEC EXECUTE PROC PROCEDURE GRANT REVOKE DENY SET DECLARE IF WHILE BEGIN COMMIT
  ROLLBACK SAVE TRAN TRANSACTION USE GO WAITFOR PRINT RAISERROR THROW RETURN GOTO BREAK CONTINUE BACKUP RESTORE LOAD DUMP DBCC KILL SHUTDOWN CHECKPOINT
- RECONFIGURE BULK OPEN CLOSE DEALLOCATE CURSOR READTEXT WRITETEXT UPDATETEXT LINENO SETUSER REVERT TRIGGER SEND RECEIVE CONVERSATION INTO OUTPUT
+ RECONFIGURE BULK OPEN CLOSE DEALLOCATE CURSOR READTEXT WRITETEXT UPDATETEXT LINENO SETUSER REVERT TRIGGER SEND RECEIVE CONVERSATION RENAME INTO OUTPUT
  OPENROWSET OPENQUERY OPENDATASOURCE OPENXML DISABLE ENABLE PREDICT
  TABLOCK TABLOCKX UPDLOCK XLOCK HOLDLOCK SERIALIZABLE REPEATABLEREAD `
 	return contains(words, value) || strings.HasPrefix(value, "XP_") || strings.HasPrefix(value, "SP_")
@@ -38,20 +35,34 @@ func isTableFunction(value string) bool {
 	return contains(" STRING_SPLIT OPENJSON GENERATE_SERIES REGEXP_SPLIT_TO_TABLE REGEXP_MATCHES ", value)
 }
 
-// opensParenthesis reports whether a keyword or type may be followed by a
-// parenthesis.
+// opensParenthesis reports whether a keyword may be followed by a parenthesis. All are
+// reserved, so that none can be the alias behind which another statement begins.
 func opensParenthesis(value string) bool {
-	const words = ` SELECT FROM JOIN APPLY ON WHERE AND OR NOT IN EXISTS ANY SOME ALL HAVING BY WHEN THEN ELSE CASE BETWEEN LIKE AS OVER UNION EXCEPT INTERSECT VALUES
- WITH TOP OFFSET FETCH NEXT FIRST GROUP SETS ROLLUP CUBE PARTITION OPTION PIVOT UNPIVOT FOR DISTINCT PATH ROOT ELEMENTS AUTO RAW ESCAPE IS NULL TABLESAMPLE
- CHAR VARCHAR NCHAR NVARCHAR BINARY VARBINARY DECIMAL NUMERIC DEC FLOAT TIME DATETIME2 DATETIMEOFFSET VECTOR `
+	const words = ` SELECT FROM JOIN ON WHERE AND OR NOT IN EXISTS ANY SOME HAVING BY WHEN THEN ELSE CASE BETWEEN LIKE AS OVER UNION EXCEPT INTERSECT VALUES
+ WITH TOP OPTION PIVOT UNPIVOT DISTINCT TABLESAMPLE ESCAPE `
 	return contains(words, value)
 }
 
-// endsFrom reports whether a word ends the tables of FROM.
-func endsFrom(value string) bool {
-	return slices.Contains([]string{"WHERE", "GROUP", "HAVING", "ORDER", "UNION", "EXCEPT", "INTERSECT", "FOR", "OPTION", "WINDOW", "SELECT"}, value)
+// isType reports whether a type has a length or precision.
+func isType(value string) bool {
+	return contains(" CHAR VARCHAR NCHAR NVARCHAR BINARY VARBINARY DECIMAL NUMERIC DEC FLOAT TIME DATETIME2 DATETIMEOFFSET VECTOR ", value)
 }
 
+// precedesExpression reports whether an expression, and nothing else, follows a
+// reserved word.
+func precedesExpression(value string) bool {
+	return contains(" SELECT DISTINCT PERCENT FROM ON WHERE AND OR NOT HAVING BY CASE WHEN THEN ELSE BETWEEN LIKE ESCAPE ", value)
+}
+
+// isClause reports whether a word has a meaning in the structure of a query. Such a
+// word is no part of a longer name, unless in brackets.
+func isClause(value string) bool {
+	const words = ` ALL APPLY CROSS FETCH FOR FULL GROUP INNER IS LEFT NULL OF ORDER OUTER PERCENT RIGHT END WINDOW `
+	return opensParenthesis(value) || contains(words, value)
+}
+
+// contains reports whether a list has a word: each has a space before it, and a space or
+// the end of a line behind it.
 func contains(words, value string) bool {
-	return value != "" && strings.Contains(strings.ReplaceAll(words, "\n", ""), " "+value+" ")
+	return value != "" && (strings.Contains(words, " "+value+" ") || strings.Contains(words, " "+value+"\n"))
 }
