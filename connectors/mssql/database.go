@@ -49,16 +49,23 @@ func (d *database) server() string {
 	return "SQL Server at " + net.JoinHostPort(d.config.Host, strconv.FormatUint(d.config.Port, 10))
 }
 
-// rightsSQL lists what allows a login to do more than read: roles of the server,
-// rights in the database, and the number of tables that it may change.
+// rightsSQL lists what allows a login to do more than read: roles, rights on the server,
+// in the database and in its schemas, and the numbers of tables, also by a column, that it
+// may change and of procedures that it may run.
 const rightsSQL = `select 'the role ' + r.name from (values ('sysadmin'), ('securityadmin'), ('serveradmin'), ('dbcreator'), ('bulkadmin'), ('diskadmin'), ('processadmin'), ('setupadmin')) r(name)
 where is_srvrolemember(r.name) = 1
 union all select 'the role ' + r.name from (values ('db_owner'), ('db_datawriter'), ('db_ddladmin'), ('db_securityadmin'), ('db_accessadmin'), ('db_backupoperator')) r(name) where is_rolemember(r.name) = 1
-union all select permission_name collate database_default from fn_my_permissions(null, 'DATABASE')
-where permission_name in ('INSERT', 'UPDATE', 'DELETE', 'EXECUTE', 'CONTROL', 'TAKE OWNERSHIP', 'IMPERSONATE') or permission_name like 'ALTER%' or permission_name like 'CREATE %'
-union all select 'write access to ' + cast(count(*) as varchar(20)) + ' tables' from sys.objects where type in ('U', 'V') and is_ms_shipped = 0
-and (has_perms_by_name(quotename(schema_name(schema_id)) + '.' + quotename(name), 'OBJECT', 'INSERT') = 1 or has_perms_by_name(quotename(schema_name(schema_id)) + '.' + quotename(name), 'OBJECT', 'UPDATE') = 1
-or has_perms_by_name(quotename(schema_name(schema_id)) + '.' + quotename(name), 'OBJECT', 'DELETE') = 1 or has_perms_by_name(quotename(schema_name(schema_id)) + '.' + quotename(name), 'OBJECT', 'ALTER') = 1) having count(*) > 0`
+union all select permission_name collate database_default + ' on the server' from fn_my_permissions(null, 'SERVER') where ` + writes + `
+union all select permission_name collate database_default from fn_my_permissions(null, 'DATABASE') where ` + writes + `
+union all select permission_name collate database_default + ' on the schema ' + s.name collate database_default from sys.schemas s cross apply fn_my_permissions(quotename(s.name), 'SCHEMA') where ` + writes + `
+union all select 'write access to ' + cast(count(distinct o.object_id) as varchar(20)) + ' tables' from sys.objects o
+cross apply fn_my_permissions(quotename(schema_name(o.schema_id)) + '.' + quotename(o.name), 'OBJECT') where o.type in ('U', 'V') and o.is_ms_shipped = 0 and (` + writes + `) having count(*) > 0
+union all select 'EXECUTE on ' + cast(count(distinct o.object_id) as varchar(20)) + ' procedures' from sys.objects o
+cross apply fn_my_permissions(quotename(schema_name(o.schema_id)) + '.' + quotename(o.name), 'OBJECT') where o.type in ('P', 'PC', 'RF', 'X') and o.is_ms_shipped = 0 and (` + writes + `) having count(*) > 0`
+
+// writes selects the rights that allow more than reading, of any securable.
+const writes = `permission_name in ('INSERT', 'UPDATE', 'DELETE', 'TAKE OWNERSHIP', 'SHUTDOWN') or permission_name like 'ALTER%' or permission_name like 'CREATE %' or permission_name like 'CONTROL%'
+or permission_name like 'EXECUTE%' or permission_name like 'IMPERSONATE%' or permission_name like 'ADMINISTER%' or permission_name like 'BACKUP%' or permission_name like 'EXTERNAL%' or permission_name like 'UNSAFE%'`
 
 // Check implements [connectors.Database]: something can be read, and nothing can
 // be written.
@@ -112,6 +119,12 @@ func (d *database) Query(ctx context.Context, text string, limits connectors.Que
 	if err != nil {
 		return nil, err
 	}
+	return d.inTransaction(ctx, statement.Text, limits, func(ctx context.Context, s *session) error { return d.checkTables(ctx, s, statement) })
+}
+
+// inTransaction runs a statement in a transaction that is rolled back, unless check
+// refuses it before.
+func (d *database) inTransaction(ctx context.Context, text string, limits connectors.QueryLimits, check func(context.Context, *session) error) (*connectors.Rows, error) {
 	limits = limits.WithDefaults()
 	s, err := d.open(ctx, limits.Timeout, sqldb.MaxFetch(limits)+1)
 	if err != nil {
@@ -120,10 +133,10 @@ func (d *database) Query(ctx context.Context, text string, limits connectors.Que
 	defer s.close(ctx)
 	ctx, cancel := context.WithTimeoutCause(ctx, limits.Timeout, errTimeout)
 	defer cancel()
-	if err := d.checkTables(ctx, s, statement); err != nil {
+	if err := check(ctx, s); err != nil {
 		return nil, err
 	}
-	return d.run(ctx, s, statement.Text, limits)
+	return d.run(ctx, s, text, limits)
 }
 
 // run runs a statement in the session's transaction and collects its rows. The

@@ -32,9 +32,11 @@ func columns(kind tdsserver.Type, names ...string) []column {
 	return out
 }
 
-// A shop is what a server has. rights are those of its login.
+// A shop is what a server has. rights are those of its login, and grants those that a part
+// of the question finds.
 type shop struct {
 	rights  []string
+	grants  map[string]string
 	answers map[string]tdsserver.Reply
 	asked   chan string
 }
@@ -46,6 +48,11 @@ func (s *shop) answer(q tdsserver.Query) tdsserver.Reply {
 		reply := tdsserver.Reply{Columns: names(1)}
 		for _, right := range s.rights {
 			reply.Rows = append(reply.Rows, []any{right})
+		}
+		for part, right := range s.grants {
+			if strings.Contains(text, part) {
+				reply.Rows = append(reply.Rows, []any{right})
+			}
 		}
 		return reply
 	case strings.Contains(text, "object_id(@p1)"):
@@ -136,6 +143,36 @@ func TestHostileStatementsAreRefused(t *testing.T) {
 	case sql := <-s.asked:
 		t.Errorf("the server was sent %q", sql)
 	default:
+	}
+}
+
+// What would pass the check by mistake is sent inside of a transaction that is rolled back.
+func TestUncheckedStatementsAreRolledBack(t *testing.T) {
+	t.Parallel()
+	var asked []tdsserver.Query
+	server := tdsserver.Start(t, tdsserver.Options{Answer: func(q tdsserver.Query) tdsserver.Reply {
+		asked = append(asked, q) // one at a time
+		return tdsserver.Reply{}
+	}})
+	database := attach(t, settings(server, nil))
+	for i, sql := range statements(t, "hostile.txt") {
+		before := server.Counts()
+		asked = nil
+		if _, err := mssql.QueryUnchecked(t.Context(), database, sql, connectors.QueryLimits{}); err != nil {
+			t.Errorf("line %d, %q: %v", i+1, sql, err)
+		}
+		after := server.Counts()
+		if after.Began != before.Began+1 || after.RolledBack != after.Began || after.Open != 0 {
+			t.Errorf("line %d, %q: %+v", i+1, sql, after)
+		}
+		for _, q := range asked {
+			if !q.Transaction {
+				t.Errorf("line %d, %q was sent outside of a transaction", i+1, sql)
+			}
+		}
+		if !slices.ContainsFunc(asked, func(q tdsserver.Query) bool { return q.Text == sql }) && sql != "begin transaction" {
+			t.Errorf("line %d, %q was not sent, but %+v", i+1, sql, asked)
+		}
 	}
 }
 
@@ -280,6 +317,79 @@ func TestCheckRefusesALoginThatMayWrite(t *testing.T) {
 	}
 	if err := attach(t, settings(reader, map[string]any{"port": 1.0})).Check(t.Context()); !isRetryable(err) {
 		t.Errorf("a closed port: %v", err)
+	}
+}
+
+// What a login may do is asked of all that rights can be granted on.
+func TestCheckAsksForRightsOnEverything(t *testing.T) {
+	t.Parallel()
+	for part, right := range map[string]string{
+		"fn_my_permissions(null, 'SERVER')":                         "ADMINISTER BULK OPERATIONS on the server",
+		"fn_my_permissions(null, 'DATABASE')":                       "EXECUTE",
+		"sys.schemas s cross apply fn_my_permissions(quotename(":    "INSERT on the schema dbo",
+		"'OBJECT') where o.type in ('U', 'V')":                      "write access to 2 tables",
+		"'OBJECT') where o.type in ('P', 'PC', 'RF', 'X')":          "EXECUTE on 1 procedures",
+		"permission_name like 'CONTROL%'":                           "CONTROL SERVER on the server",
+		"permission_name like 'ADMINISTER%'":                        "ADMINISTER BULK OPERATIONS on the server",
+		"permission_name in ('INSERT', 'UPDATE', 'DELETE', 'TAKE O": "TAKE OWNERSHIP",
+	} {
+		server := start(t, &shop{grants: map[string]string{part: right}}, nil)
+		if err := attach(t, settings(server, nil)).Check(t.Context()); !connectors.IsNeedsAuth(err) || !strings.Contains(err.Error(), "("+right+")") {
+			t.Errorf("%s: %v", part, err)
+		}
+	}
+}
+
+// A public is a connection that seems to lead to the internet.
+type public struct{ net.Conn }
+
+func (public) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(8, 8, 8, 8), Port: 1433} }
+
+// The login is sent to a public address only with encryption and a valid certificate.
+func TestUnverifiedServersOnTheInternetAreRefused(t *testing.T) {
+	t.Parallel()
+	certificate := tdsserver.Certificate(t)
+	logins := make(chan string, 10)
+	server := start(t, &shop{}, func(o *tdsserver.Options) {
+		o.Encryption, o.Certificate = tdsserver.Supported, &certificate
+		o.Authenticate = func(l tdsserver.Login) *tdsserver.Error {
+			logins <- l.User
+			return nil
+		}
+	})
+	registry, err := connectors.NewRegistry(mssql.Kind(func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		return public{conn}, err
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, _ := registry.Lookup("mssql")
+	for name, c := range map[string]struct {
+		config map[string]any
+		ok     bool
+	}{
+		"plain":                {map[string]any{"encrypt": "false"}, false},
+		"any certificate":      {map[string]any{"encrypt": "true", "trustServerCertificate": true}, false},
+		"a verified one":       {map[string]any{"encrypt": "true", "caCertificate": tdsserver.PEM(certificate)}, true},
+		"plain, with trust":    {map[string]any{"encrypt": "false", "trustServerCertificate": true}, false},
+		"strict, without care": {map[string]any{"encrypt": "strict", "trustServerCertificate": true}, false},
+	} {
+		database, err := kind.Attach(t.Context(), settings(server, c.config))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = database.Check(t.Context())
+		if c.ok && err != nil || !c.ok && (!connectors.IsFatal(err) || !strings.Contains(err.Error(), "config.trustServerCertificate")) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if sent := len(logins) > 0; sent != c.ok {
+			t.Errorf("%s: the login was sent: %v", name, sent)
+		}
+		for len(logins) > 0 {
+			<-logins
+		}
+		_ = database.Close()
 	}
 }
 

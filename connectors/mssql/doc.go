@@ -3,5 +3,6 @@
 // a list of what reads, a transaction that is always rolled back, and a login that
 // can only read, without which a connection is refused.
 //
-// Allowed imports: the standard library, connectors and microsoft/go-mssqldb.
+// Allowed imports: the standard library, connectors, internal/httpx and
+// microsoft/go-mssqldb.
 package mssql

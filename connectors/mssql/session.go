@@ -15,6 +15,7 @@ import (
 
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/sqldb"
+	"github.com/magpie-search/magpie/internal/httpx"
 )
 
 const (
@@ -29,11 +30,21 @@ const (
 type dialer struct {
 	dial connectors.Dial
 	host string
+	// verified says that nothing is sent to a server without a valid certificate.
+	verified bool
 }
+
+// errUnverified says that the login would be sent to an unknown server.
+var errUnverified = errors.New("the login is not sent to a host on the internet without encryption and a valid certificate; set config.encrypt to true or strict, and config.trustServerCertificate to false")
 
 // DialContext implements mssql.Dialer.
 func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	return d.dial(ctx, network, address)
+	conn, err := d.dial(ctx, network, address)
+	if err == nil && !d.verified && httpx.Public(conn.RemoteAddr()) {
+		_ = conn.Close()
+		return nil, errUnverified
+	}
+	return conn, err
 }
 
 // HostName implements mssql.HostDialer, so that the driver does not resolve names.
@@ -81,7 +92,7 @@ func (d *database) open(ctx context.Context, timeout time.Duration, rows int) (*
 		return nil, err
 	}
 	connector := mssql.NewConnectorConfig(d.config)
-	connector.Dialer = dialer{d.dial, d.config.Host}
+	connector.Dialer = dialer{d.dial, d.config.Host, !d.config.TrustServerCertificate}
 	s := &session{pool: sql.OpenDB(connector)}
 	s.pool.SetMaxOpenConns(1)
 	if err := s.begin(ctx, timeout, rows); err != nil {
@@ -127,6 +138,9 @@ func isBusyError(number int32) bool {
 
 // connectError returns the marked error of a connection.
 func (d *database) connectError(err error) error {
+	if errors.Is(err, errUnverified) {
+		return connectors.Fatal(fmt.Errorf("%s is not asked: %w", d.server(), errUnverified))
+	}
 	server, ok := errors.AsType[mssql.Error](err)
 	if !ok {
 		return sqldb.NetworkError(d.server(), err)

@@ -27,7 +27,8 @@ func (r *rpcReader) bytes(n int) []byte {
 func (r *rpcReader) uint16() int { return int(binary.LittleEndian.Uint16(r.bytes(2))) }
 
 // parseRPC parses a call of sp_executesql: the statement, the declaration of its
-// parameters, and their values.
+// parameters, and their values. Other procedures are called by their name, which is the
+// statement then, without parameters.
 func (q *Query) parseRPC(body []byte) error {
 	body, err := withoutHeaders(body)
 	if err != nil {
@@ -35,11 +36,18 @@ func (q *Query) parseRPC(body []byte) error {
 	}
 	const byNumber, spExecuteSQL = 0xFFFF, 10
 	r := &rpcReader{rest: body}
-	if r.uint16() != byNumber || r.uint16() != spExecuteSQL {
+	q.Procedure = true
+	if length := r.uint16(); length != byNumber {
+		q.Text = decodeUTF16(r.bytes(2 * length))
+		if r.uint16(); r.failed || len(r.rest) > 0 { // flags
+			return errRPC
+		}
+		return nil
+	}
+	if r.uint16() != spExecuteSQL {
 		return errRPC
 	}
 	r.uint16() // flags
-	q.Procedure = true
 	for i := 0; len(r.rest) > 0; i++ {
 		value := r.parameter()
 		if r.failed {

@@ -19,6 +19,8 @@ type Query struct {
 	Arguments []string
 	// Procedure says that it came by RPC.
 	Procedure bool
+	// Transaction says that it came in a transaction.
+	Transaction bool
 }
 
 // An Error is an error of the server.
@@ -225,7 +227,7 @@ func (c *connection) run() {
 }
 
 func (c *connection) answer(m message) (reply tokens, err error) {
-	query := Query{Login: c.login}
+	query := Query{Login: c.login, Transaction: c.transaction != 0}
 	switch m.kind {
 	case packetAttention:
 		c.attention(&reply)
@@ -268,10 +270,12 @@ func (c *connection) attention(reply *tokens) {
 	reply.done(tokenDone, doneAttention, 0)
 }
 
-// transact answers a batch that begins or rolls back a transaction.
+// transact answers a batch that begins or rolls back a transaction. That other statements
+// may end it is left out: Query.Transaction is what the client wants.
 func (c *connection) transact(reply *tokens, text string) bool {
 	text = strings.ToLower(strings.TrimSpace(text))
 	switch {
+	case strings.HasSuffix(text, "begin transaction") && c.transaction != 0: // one in another ends with it
 	case strings.HasSuffix(text, "begin transaction"):
 		c.server.count(func() { c.server.began++; c.server.open++; c.transaction = uint64(c.server.began) }) //nolint:gosec // positive
 		reply.transaction(envBegin, c.transaction)
