@@ -1,9 +1,11 @@
 package access_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -30,12 +32,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A platform lets people read items.
 type platform struct {
-	mu     sync.Mutex
-	reads  map[string]bool // address and item
-	err    error
-	wait   bool // until the caller gives up
-	asked  [][]string
-	opened int
+	mu    sync.Mutex
+	reads map[string]bool // address and item
+	err   error
+	// refusal is the error of opening it.
+	refusal error
+	wait    bool // until the caller gives up
+	asked   [][]string
+	opened  int
 }
 
 type openedPlatform struct{ *platform }
@@ -73,8 +77,10 @@ type fixture struct {
 	workspace uuid.UUID
 	row       *ent.Connector
 	documents map[string]uuid.UUID // by item
+	vault     credential.Vault
 	verifier  *access.Verifier
 	clock     time.Time
+	log       bytes.Buffer // of the verifier, which works for one caller at a time here
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -95,15 +101,20 @@ func newFixture(t *testing.T) *fixture {
 	f.ctx, f.workspace = viewer.With(t.Context(), v), v.Workspace
 	kinds, err := connectors.NewRegistry(connectors.Kind{
 		Name: "crm", Title: "CRM", Category: connectors.CategoryCRM, Permissions: true, VerifiesAccess: true,
+		Credentials: []connectors.Option{{Name: "token", Title: "Token", Type: connectors.TypeString, Sensitive: true}},
 		New: func(context.Context, connectors.Settings) (connectors.Source, error) {
 			f.opened++
-			return openedPlatform{f.platform}, nil
+			return openedPlatform{f.platform}, f.refusal
 		},
 	})
 	f.must(err)
 	box, err := secret.NewBox(map[string][]byte{"k": make([]byte, secret.KeyBytes)}, "k")
 	f.must(err)
-	f.verifier = access.New(access.Options{Ent: f.db.Ent, Kinds: kinds, Vault: credential.NewVault(box), Timeout: 300 * time.Millisecond, Now: func() time.Time { return f.clock }})
+	f.vault = credential.NewVault(box)
+	f.verifier = access.New(access.Options{
+		Ent: f.db.Ent, Kinds: kinds, Vault: f.vault, Timeout: 300 * time.Millisecond, Now: func() time.Time { return f.clock },
+		Log: slog.New(slog.NewTextHandler(&f.log, nil)),
+	})
 	t.Cleanup(f.verifier.Close)
 	collection, err := f.db.Ent.Collection.Create().SetName("Records").SetEmbeddingModel(embed.BuiltinModel).Save(f.ctx)
 	f.must(err)
@@ -193,4 +204,23 @@ func TestAPlatformThatFailsHides(t *testing.T) {
 	f.clock = f.clock.Add(access.AnswerAge)
 	f.wait = true
 	f.expect("while it does not answer", "ann@example.com", "a b c", true, 3)
+}
+
+// Errors of platforms and libraries may repeat a credential.
+func TestCredentialsAreNotLogged(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	sealed, err := f.vault.Seal(f.row.ID, map[string]string{"token": "hunter2-hunter2"})
+	f.must(err)
+	f.must(f.row.Update().SetCredentials(sealed).Exec(f.ctx))
+	for what, fail := range map[string]*error{"opening": &f.refusal, "asking": &f.err} {
+		f.log.Reset()
+		*fail = errors.New("the platform refused Bearer hunter2-hunter2")
+		f.hidden("ann@example.com")
+		*fail = nil
+		f.clock = f.clock.Add(access.AnswerAge)
+		if text := f.log.String(); strings.Contains(text, "hunter2") || !strings.Contains(text, "the platform refused Bearer [hidden]") {
+			t.Errorf("%s: %s", what, text)
+		}
+	}
 }

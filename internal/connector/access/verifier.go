@@ -281,5 +281,14 @@ func (v *Verifier) fail(ctx context.Context, row *ent.Connector, err error) {
 	v.failed[row.ID] = v.o.Now()
 	v.mu.Unlock()
 	v.o.Log.WarnContext(ctx, "access not verified, documents are hidden", slog.String("connector", row.ID.String()),
-		slog.String("error", strings.ToValidUTF8(err.Error(), "?")))
+		slog.String("error", strings.ToValidUTF8(v.redacted(row, err), "?")))
+}
+
+// redacted returns the message of an error without the connector's credentials.
+func (v *Verifier) redacted(row *ent.Connector, err error) string {
+	settings, unsealed := v.o.Vault.Settings(row)
+	if kind, ok := v.o.Kinds.Lookup(row.Type); ok && unsealed == nil {
+		return kind.Redact(err.Error(), settings.Credentials)
+	}
+	return err.Error() // nothing was sent: the credentials could not be read
 }
