@@ -140,6 +140,30 @@ func TestPeopleBrowseTheCatalogsOfTheirWorkspace(t *testing.T) {
 	}
 }
 
+// The error of a connector may name its host and login, which viewers need not know.
+func TestWhyASyncFailedIsForThoseWhoMayChangeTheConnector(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	ada := h.tenant(t, "ada")
+	shop := aDatabase(t, h, ada)
+	const reason = `PostgreSQL at db.internal:5432 says: password authentication failed for user \"magpie_reader\"`
+	if err := h.db.Ent.Connector.UpdateOneID(shop).SetLastError(strings.ReplaceAll(reason, `\`, "")).Exec(ada.system(t)); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		who  viewer.Viewer
+		full bool
+	}{
+		"an owner": {ada.viewer, true}, "an editor": {h.member(t, ada, "editor@example.com", membership.RoleEditor), true},
+		"a reader": {h.member(t, ada, "reader@example.com", membership.RoleViewer), false},
+	} {
+		got := h.ask(t, c.who, "{ databases { lastError } }", nil)
+		if strings.Contains(got.body, reason) != c.full || strings.Contains(got.body, "The last sync failed.") == c.full {
+			t.Errorf("%s: %s", name, got.body)
+		}
+	}
+}
+
 func TestDatabasesAreForRolesAndForKeysWithTheFlag(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

@@ -22,7 +22,8 @@ type Overview struct {
 	// SyncedAt is when its schema was last read; zero if it never was.
 	SyncedAt time.Time
 	Tables   int
-	// LastError says why the last sync failed; empty if it did not.
+	// LastError says why the last sync failed, to those who may change the connector.
+	// Others learn only that it did. It is empty if it did not fail.
 	LastError string
 }
 
@@ -49,10 +50,19 @@ func (d *Databases) Overviews(ctx context.Context, scope viewer.Scope) ([]Overvi
 		s := known[db.ID]
 		out[i] = Overview{Database: db, Dialect: db.dialect(), Collection: db.row.CollectionID, SyncedAt: s.syncedAt, Tables: s.tables}
 		if db.row.LastError != nil {
-			out[i].LastError = *db.row.LastError
+			out[i].LastError = lastError(ctx, *db.row.LastError)
 		}
 	}
 	return out, nil
+}
+
+// lastError returns what the viewer may read of a connector's error, which may name the
+// host and the login of its settings.
+func lastError(ctx context.Context, message string) string {
+	if v, ok := viewer.From(ctx); ok && v.Kind != viewer.KindKey && v.Role.AtLeast(viewer.RoleEditor) {
+		return message
+	}
+	return "The last sync failed. Those who may change the connector see why."
 }
 
 // A TableName is the name of a table in a database. Names are ordered by schema.
