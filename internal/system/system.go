@@ -255,22 +255,22 @@ func (s *System) readWorkspace(ctx context.Context, r *Report, workspace uuid.UU
 		return fmt.Errorf("count the connectors: %w", err)
 	}
 	if failing > 0 {
-		r.warn("CONNECTORS_FAILING", fmt.Sprintf("The last sync of %s failed.", several(failing, "connector")), "Open the connectors with the status error; each has its last error.")
+		r.warn("CONNECTORS_FAILING", fmt.Sprintf("The last sync of %s failed.", several(failing)), "Open the connectors with the status error; each has its last error.")
 	}
 	if closed > 0 {
-		r.warn("CONNECTORS_NEED_AUTH", fmt.Sprintf("%s cannot sign in to the source.", upper(several(closed, "connector"))), "Open the connectors that need authorization, and connect them again.")
+		r.warn("CONNECTORS_NEED_AUTH", fmt.Sprintf("%s cannot sign in to the source.", upper(several(closed))), "Open the connectors that need authorization, and connect them again.")
 	}
 	if waiting > 0 {
-		r.warn("QUARANTINE_WAITING", fmt.Sprintf("Deletions of %s wait for a decision.", several(waiting, "connector")), "Look at the quarantine of each, and approve or dismiss.")
+		r.warn("QUARANTINE_WAITING", fmt.Sprintf("Deletions of %s wait for a decision.", several(waiting)), "Look at the quarantine of each, and approve or dismiss.")
 	}
 	return nil
 }
 
-func several(n int, noun string) string {
+func several(n int) string {
 	if n == 1 {
-		return "one " + noun
+		return "one connector"
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%d connectors", n)
 }
 
 func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

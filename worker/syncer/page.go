@@ -222,7 +222,7 @@ func (s *slice) sanitize(items []connectors.Item) []connectors.Item {
 	out := make([]connectors.Item, 0, len(items))
 	for _, item := range items {
 		if item.ID == "" || len(item.ID) > connectors.MaxIDBytes || !isStorable(item.ID) {
-			s.run.Warn("The source named items undocumented a proper id; they were left out.")
+			s.run.Warn("The source named items without a proper id; they were left out.")
 			continue
 		}
 		if item.Path == "" {

@@ -35,7 +35,7 @@ func (s *slice) quarantine(ctx context.Context, absence syncjob.Absence, l syncj
 	}
 	problem := "are not at the source any more"
 	if l.Excluded > 0 {
-		problem += fmt.Sprintf(" or are excluded by the connector's filters (%d)", l.Excluded)
+		problem = fmt.Sprintf("are not at the source any more or are excluded by the connector's filters (%d)", l.Excluded)
 	}
 	if dismissed && held > 0 {
 		s.run.Warn(fmt.Sprintf("%d of %d documents %s and are kept, because their deletion was dismissed.", l.Missing, l.Existed, problem))

@@ -32,7 +32,7 @@ func english(t *testing.T) map[string]bool {
 			add(text, german[key])
 		}
 	}
-	for _, family := range []string{"forms"} {
+	for _, family := range []string{"forms", "reasons"} {
 		for text, german := range wordsOf(t, family) {
 			add(text, german)
 		}
@@ -77,7 +77,7 @@ func germanPages(t *testing.T, m *world) {
 	p := signIn(t, m.Magpie, stacktest.Email, stacktest.Password, "/search")
 	p.Eval(`localStorage.setItem("magpie-language", "de")`, nil)
 	p.open("/account")
-	paths := []string{"/connectors/new/web_crawler", "/connectors/new/jira", "/integrations/new?provider=prometheus", "/inbound/new?provider=github"}
+	paths := []string{"/connectors/new/web_crawler", "/integrations/new?provider=prometheus", "/connectors/new/jira", "/inbound/new?provider=github"}
 	for _, page := range pages() {
 		paths = append(paths, m.address(page.path))
 	}

@@ -9,7 +9,7 @@ export function addWords(words: Record<string, string>) {
     const parts = text.split(/\{\d\}/);
     if (parts.length === 1) exact.set(text, other);
     else {
-      const source = parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('(.+?)');
+      const source = parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('(.*?)');
       patterns.push({ pattern: new RegExp(`^${source}$`, 's'), words: other, length: parts.join('').length });
     }
   }

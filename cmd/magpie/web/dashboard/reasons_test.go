@@ -1,0 +1,209 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// tellers are the functions that get sentences for people, with the places of these
+// arguments, and the fields that do, by folder.
+func tellers() map[string]map[string][]int {
+	return map[string]map[string][]int{
+		"agents/automation":           {"SetReason": {0}, "Reason": nil},
+		"connectors":                  {"Skip": {0}},
+		"internal/collection/whynot":  {"conclude": {1, 2}},
+		"internal/connector":          {"Message": nil},
+		"internal/event/inbox":        {"Message": nil},
+		"internal/identity/principal": {"set": {2}},
+		"internal/ingest":             {"Reason": nil},
+		"internal/syncjob":            {"SetReason": {0}},
+		"internal/system":             {"warn": {1, 2}},
+		"worker/syncer":               {"Warn": {0}, "recordOutcome": {3}, "message": nil, "Reason": nil},
+	}
+}
+
+// A reader reads sentences in Go, with {1}, {2} for the values in them.
+type reader struct {
+	texts map[string]string // the constants of the package
+	said  []string
+	all   *strings.Builder // all strings
+}
+
+// sentence returns the sentence that an expression makes, whose values follow after n
+// others. It is "" for what only runs tell.
+func (r *reader) sentence(e ast.Expr, n *int) string {
+	value := func() string { *n++; return fmt.Sprintf("{%d}", *n) }
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if text, err := strconv.Unquote(e.Value); err == nil && e.Kind == token.STRING {
+			return text
+		}
+	case *ast.BinaryExpr:
+		return r.sentence(e.X, n) + r.sentence(e.Y, n)
+	case *ast.Ident:
+		if text := r.texts[e.Name]; text != "" {
+			return text
+		}
+	case *ast.ParenExpr:
+		return r.sentence(e.X, n)
+	case *ast.CallExpr:
+		switch name := nameOf(e.Fun); {
+		case name == "redact" || name == "New" || name == "truncated":
+			return r.sentence(e.Args[0], n)
+		case name == "Sprintf" || name == "Errorf":
+			return regexp.MustCompile(`%(%|[.0-9]*[a-z])`).ReplaceAllStringFunc(r.sentence(e.Args[0], n), func(verb string) string {
+				switch verb {
+				case "%%":
+					return "%"
+				case "%q":
+					return `"` + value() + `"`
+				}
+				return value()
+			})
+		}
+	}
+	return value()
+}
+
+func nameOf(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	}
+	return ""
+}
+
+// read reads what a file tells.
+func (r *reader) read(file *ast.File, told map[string][]int) {
+	tell := func(e ast.Expr) {
+		n := 0
+		if text := r.sentence(e, &n); strings.Trim(regexp.MustCompile(`\{\d\}`).ReplaceAllString(text, ""), " :.;") != "" {
+			r.said = append(r.said, text)
+		}
+	}
+	ast.Inspect(file, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.BasicLit:
+			if text, err := strconv.Unquote(node.Value); err == nil && node.Kind == token.STRING {
+				r.all.WriteString(text + "\n")
+			}
+		case *ast.BinaryExpr:
+			n := 0
+			r.all.WriteString(r.sentence(node, &n) + "\n")
+		case *ast.CallExpr:
+			for _, at := range told[nameOf(node.Fun)] {
+				if at < len(node.Args) {
+					tell(node.Args[at])
+				}
+			}
+		case *ast.KeyValueExpr:
+			if places, ok := told[nameOf(node.Key)]; ok && places == nil {
+				tell(node.Value)
+			}
+		case *ast.AssignStmt:
+			for i, left := range node.Lhs {
+				if field, ok := left.(*ast.SelectorExpr); ok && i < len(node.Rhs) {
+					if places, ok := told[field.Sel.Name]; ok && places == nil {
+						tell(node.Rhs[i])
+					}
+				}
+			}
+		}
+		return true
+	})
+}
+
+// sentences returns the sentences that the service makes, and all its strings.
+func sentences(t *testing.T) (said []string, all string) {
+	t.Helper()
+	const root = "../../../.."
+	var strs strings.Builder
+	for _, folder := range []string{"agents", "connectors", "graph", "internal", "worker"} {
+		packages := map[string][]*ast.File{}
+		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() && d.Name() == "generated" {
+				return filepath.SkipDir
+			}
+			if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return nil
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			packages[filepath.Dir(path)] = append(packages[filepath.Dir(path)], file)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for path, files := range packages {
+			r := reader{texts: constants(files), all: &strs}
+			told := map[string][]int{}
+			for within, names := range tellers() {
+				if strings.HasPrefix(path+"/", filepath.Join(root, within)+"/") {
+					maps.Copy(told, names)
+				}
+			}
+			for _, file := range files {
+				r.read(file, told)
+			}
+			said = append(said, r.said...)
+		}
+	}
+	return said, strs.String()
+}
+
+// constants returns the strings among the constants of a package.
+func constants(files []*ast.File) map[string]string {
+	out := map[string]string{}
+	for _, file := range files {
+		ast.Inspect(file, func(node ast.Node) bool {
+			spec, ok := node.(*ast.ValueSpec)
+			if !ok {
+				return true
+			}
+			for i, name := range spec.Names {
+				if i < len(spec.Values) {
+					if value, ok := spec.Values[i].(*ast.BasicLit); ok && value.Kind == token.STRING {
+						out[name.Name], _ = strconv.Unquote(value.Value)
+					}
+				}
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// What the service explains is German in a German dashboard: what it skips, why a
+// document is not found, what to do.
+func TestGermanReasons(t *testing.T) {
+	t.Parallel()
+	said, all := sentences(t)
+	words := wordsOf(t, "reasons")
+	slices.Sort(said)
+	for _, text := range slices.Compact(said) {
+		if words[text] == "" {
+			t.Errorf("src/words/reasons.de.json lacks %q", text)
+		}
+	}
+	values := regexp.MustCompile(`\{\d\}|"`)
+	all = strings.ToLower(all)
+	for text := range words {
+		for _, part := range values.Split(text, -1) {
+			if !strings.Contains(all, strings.ToLower(part)) {
+				t.Errorf("src/words/reasons.de.json has %q, and nothing says %q", text, part)
+			}
+		}
+	}
+}
