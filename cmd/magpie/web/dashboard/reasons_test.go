@@ -20,12 +20,12 @@ import (
 func tellers() map[string]map[string][]int {
 	return map[string]map[string][]int{
 		"agents/automation":           {"SetReason": {0}, "Reason": nil},
-		"connectors":                  {"Skip": {0}},
+		"connectors":                  {"Skip": {0}, "warn": {0}, "Notice": {1}, "Warnings": nil},
 		"internal/collection/whynot":  {"conclude": {1, 2}},
 		"internal/connector":          {"Message": nil},
 		"internal/event/inbox":        {"Message": nil},
 		"internal/identity/principal": {"set": {2}},
-		"internal/ingest":             {"Reason": nil},
+		"internal/ingest":             {"Reason": nil, "LimitError.Detail": nil},
 		"internal/syncjob":            {"SetReason": {0}},
 		"internal/system":             {"warn": {1, 2}},
 		"worker/syncer":               {"Warn": {0}, "recordOutcome": {3}, "message": nil, "Reason": nil},
@@ -56,8 +56,14 @@ func (r *reader) sentence(e ast.Expr, n *int) string {
 		}
 	case *ast.ParenExpr:
 		return r.sentence(e.X, n)
+	case *ast.CompositeLit:
+		if len(e.Elts) == 1 {
+			return r.sentence(e.Elts[0], n)
+		}
 	case *ast.CallExpr:
 		switch name := nameOf(e.Fun); {
+		case name == "append" && len(e.Args) == 2:
+			return r.sentence(e.Args[1], n)
 		case name == "redact" || name == "New" || name == "truncated":
 			return r.sentence(e.Args[0], n)
 		case name == "Sprintf" || name == "Errorf":
@@ -112,6 +118,14 @@ func (r *reader) read(file *ast.File, told map[string][]int) {
 			if places, ok := told[nameOf(node.Key)]; ok && places == nil {
 				tell(node.Value)
 			}
+		case *ast.CompositeLit:
+			for _, element := range node.Elts {
+				if pair, ok := element.(*ast.KeyValueExpr); ok {
+					if _, ok := told[nameOf(node.Type)+"."+nameOf(pair.Key)]; ok {
+						tell(pair.Value)
+					}
+				}
+			}
 		case *ast.AssignStmt:
 			for i, left := range node.Lhs {
 				if field, ok := left.(*ast.SelectorExpr); ok && i < len(node.Rhs) {
@@ -133,7 +147,7 @@ func sentences(t *testing.T) (said []string, all string) {
 	for _, folder := range []string{"agents", "connectors", "graph", "internal", "worker"} {
 		packages := map[string][]*ast.File{}
 		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() && d.Name() == "generated" {
+			if err != nil || d.IsDir() && (d.Name() == "generated" || strings.HasSuffix(d.Name(), "test")) {
 				return filepath.SkipDir
 			}
 			if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {

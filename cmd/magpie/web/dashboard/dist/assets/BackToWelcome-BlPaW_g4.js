@@ -1,1 +1,0 @@
-import{A as e,m as t}from"./i18n-DfDPa-OC.js";import{t as n}from"./links-DK1f6QZg.js";var r=e();function i({welcome:e}){return e?(0,r.jsx)(n,{to:`/welcome`,variant:`default`,children:t(`connectors.backToWelcome`)}):null}export{i as t};

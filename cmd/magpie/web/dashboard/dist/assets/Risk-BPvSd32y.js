@@ -1,1 +1,0 @@
-import{t as e}from"./Badge-CXXRJ1i5.js";import{A as t,h as n}from"./i18n-DfDPa-OC.js";var r=t(),i={READ:`gray`,WRITE:`blue`,SEND:`yellow`,DELETE:`red`};function a({value:t}){return(0,r.jsx)(e,{variant:`light`,color:i[t]??`gray`,tt:`none`,style:{flex:`none`},children:n(`agents.risk.${t}`,t.toLowerCase())})}export{a as t};

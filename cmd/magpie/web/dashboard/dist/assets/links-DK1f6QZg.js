@@ -1,1 +1,0 @@
-import{n as e}from"./Title-RCJ123hE.js";import{r as t}from"./useRouter-DKHKgL_V.js";import{n}from"./link-BaVNRDuo.js";import{A as r}from"./i18n-DfDPa-OC.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
