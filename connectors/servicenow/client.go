@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -76,10 +77,24 @@ func (c *client) request(ctx context.Context, r restapi.Request, out any) (http.
 	if now, parseErr := http.ParseTime(header.Get("Date")); parseErr == nil {
 		c.clock.Store(now.Unix())
 	}
+	return header, asleep(err)
+}
+
+// asleep says what a page in place of an answer means.
+func asleep(err error) error {
 	if page, ok := errors.AsType[*restapi.UnexpectedResponseError](err); ok && page.IsHTML && !page.IsLogin {
-		err = connectors.Retryable(fmt.Errorf("the instance is asleep, or a proxy stands in between: wake a developer instance at developer.servicenow.com: %w", err), 0)
+		return connectors.Retryable(fmt.Errorf("the instance is asleep, or a proxy stands in between: wake a developer instance at developer.servicenow.com: %w", err), 0)
 	}
-	return header, err
+	return err
+}
+
+// download returns a content.
+func (c *client) download(ctx context.Context, path string, want restapi.Expected) (io.ReadCloser, error) {
+	content, err := c.Download(ctx, restapi.Request{Path: path}, want)
+	if err != nil {
+		return nil, asleep(err)
+	}
+	return content, nil
 }
 
 // now returns the instance's time as of the last response.
@@ -106,6 +121,8 @@ func isAbsent(err error) bool {
 type place struct {
 	Last string `json:"i,omitempty"`
 	Skip int    `json:"k,omitempty"`
+	// Blind says that the last page had no row, and that the instance did not count them.
+	Blind bool `json:"e,omitempty"`
 }
 
 func (p place) isValid() bool { return (p.Last == "" || isID(p.Last)) && p.Skip >= 0 }
@@ -113,18 +130,32 @@ func (p place) isValid() bool { return (p.Last == "" || isID(p.Last)) && p.Skip 
 // errCancelled says that the instance took too long and broke off.
 var errCancelled = errors.New("the instance broke off a query that took too long")
 
+// A rowPage is a part of a list.
+type rowPage struct {
+	rows []row
+	next place
+	done bool
+	// unsure says that the list ended with pages without rows, which the instance did not
+	// count: it may have rows that follow others that the user may not read.
+	unsure bool
+	// total is the number of rows from the place on, with those that are not shown, -1 if
+	// the instance did not tell it.
+	total int
+}
+
 // list returns rows of a list that is in the order of sys_id, and the next place. The
 // instance applies its access rules after the limit: a short page is not the end, and
 // an empty one only if no rows are left.
-func (c *client) list(ctx context.Context, path, query string, fields []string, at place, limit int) (rows []row, next place, done bool, err error) {
+func (c *client) list(ctx context.Context, path, query string, fields []string, at place, limit int) (rowPage, error) {
 	for ; ; limit /= 5 {
-		if rows, next, done, err = c.page(ctx, path, query, fields, at, limit); limit < 20 || !errors.Is(err, errCancelled) && !errors.Is(err, restapi.ErrTooLarge) {
-			return rows, next, done, err
+		page, err := c.page(ctx, path, query, fields, at, limit)
+		if limit < 20 || !errors.Is(err, errCancelled) && !errors.Is(err, restapi.ErrTooLarge) {
+			return page, err
 		}
 	}
 }
 
-func (c *client) page(ctx context.Context, path, query string, fields []string, at place, limit int) ([]row, place, bool, error) {
+func (c *client) page(ctx context.Context, path, query string, fields []string, at place, limit int) (rowPage, error) {
 	if at.Last != "" {
 		query = join(query, "sys_id>"+at.Last)
 	}
@@ -137,56 +168,83 @@ func (c *client) page(ctx context.Context, path, query string, fields []string, 
 		parameters.Set("sysparm_display_value", "all")
 		parameters.Set("sysparm_exclude_reference_link", "true")
 	}
-	var page struct {
+	var answer struct {
 		Result []row
 		Error  json.RawMessage
 	}
-	header, err := c.request(ctx, restapi.Request{Path: path, Query: parameters, RequiredFields: []string{"result"}}, &page)
+	header, err := c.request(ctx, restapi.Request{Path: path, Query: parameters, RequiredFields: []string{"result"}}, &answer)
 	if err != nil {
-		return nil, at, false, err
+		return rowPage{}, err
 	}
-	if len(page.Error) > 0 && string(page.Error) != "null" {
-		return nil, at, false, connectors.Retryable(errCancelled, 0)
+	if len(answer.Error) > 0 && string(answer.Error) != "null" {
+		return rowPage{}, connectors.Retryable(errCancelled, 0)
 	}
-	next := at
-	for _, r := range page.Result {
+	page := rowPage{rows: answer.Result, next: at, total: -1}
+	for _, r := range answer.Result {
 		if !r.isValid() {
-			return nil, at, false, errInvalid("a row")
+			return rowPage{}, errInvalid("a row")
 		}
-		if r.id() <= next.Last {
-			return nil, at, false, restapi.LoopError("ServiceNow", "the rows", r.id())
+		if r.id() <= page.next.Last {
+			return rowPage{}, restapi.LoopError("ServiceNow", "the rows", r.id())
 		}
-		next = place{Last: r.id()}
+		page.next = place{Last: r.id()}
 	}
-	total, counted := strconv.Atoi(header.Get("X-Total-Count"))
-	if len(page.Result) > 0 {
+	if total, err := strconv.Atoi(header.Get("X-Total-Count")); err == nil && total >= 0 {
+		page.total = total
+	}
+	page.end(at, limit)
+	return page, nil
+}
+
+// behind returns the place behind a row of the page, and whether the list ends there.
+func (p *rowPage) behind(last string) (next place, end bool) {
+	if n := len(p.rows); n > 0 {
+		return place{Last: last}, p.done && p.rows[n-1].id() == last
+	}
+	return p.next, p.done
+}
+
+// end judges whether a page from a place on is the last one.
+func (p *rowPage) end(at place, limit int) {
+	if len(p.rows) > 0 {
 		// Whether hidden rows are counted or not: if all that are counted were shown, none is
 		// left.
-		return page.Result, next, counted == nil && at.Skip == 0 && total == len(page.Result), nil
+		p.done = at.Skip == 0 && p.total == len(p.rows)
+		return
 	}
-	if next.Skip += limit; counted == nil && total > next.Skip {
-		return nil, next, false, nil
+	p.next.Skip += limit
+	switch {
+	case p.total >= 0:
+		p.done = p.total <= p.next.Skip
+	case at.Blind:
+		p.done, p.unsure = true, true
+	default: // the next rows may be shown
+		p.next.Blind = true
 	}
-	return nil, next, true, nil
 }
 
 // all returns all rows of a table that match a query.
 func (c *client) all(ctx context.Context, name, query string, fields []string, yield func(r row) error) error {
 	for at, done := (place{}), false; !done; {
-		var rows []row
-		var err error
-		if rows, at, done, err = c.list(ctx, tablePath(name), query, append([]string{"sys_id", "sys_updated_on"}, fields...), at, rowsPerPage); err != nil {
+		page, err := c.list(ctx, tablePath(name), query, append([]string{"sys_id", "sys_updated_on"}, fields...), at, rowsPerPage)
+		if err != nil {
 			return err
 		}
-		for _, r := range rows {
+		for _, r := range page.rows {
 			if err := yield(r); err != nil {
 				return err
 			}
 		}
+		at, done = page.next, page.done
 	}
 	return nil
 }
 
-func tablePath(name string) string { return "api/now/table/" + url.PathEscape(name) }
+// The versions of the APIs that requests name.
+const (
+	apiVersion = "v2 (Table), v1 (Attachment)"
+	tablesPath = "api/now/v2/table/"
+	filePath   = "api/now/v1/attachment"
+)
 
-const filePath = "api/now/attachment"
+func tablePath(name string) string { return tablesPath + url.PathEscape(name) }

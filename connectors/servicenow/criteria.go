@@ -178,7 +178,7 @@ func (s *source) readCriteria(ctx context.Context) (*criteria, error) {
 // checkCriteria checks the rights that an import of permissions needs.
 func (s *source) checkCriteria(ctx context.Context) error {
 	for _, name := range []string{"user_criteria", "kb_uc_can_read_mtom", "kb_uc_cannot_read_mtom", "sys_user", "sys_user_group", "sys_user_grmember", "sys_user_has_role"} {
-		if _, _, _, err := s.api.list(ctx, tablePath(name), "", []string{"sys_id", "sys_updated_on"}, place{}, 1); err != nil {
+		if _, err := s.api.list(ctx, tablePath(name), "", []string{"sys_id", "sys_updated_on"}, place{}, 1); err != nil {
 			return fmt.Errorf("read the readers of articles: %w", tableError(err, name))
 		}
 	}

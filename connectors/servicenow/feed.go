@@ -84,15 +84,15 @@ func (s *source) changesOf(ctx context.Context, t *table, token *feedToken) (con
 		if room == 0 {
 			return page, nil
 		}
-		rows, next, end, err := s.api.list(ctx, tablePath(t.name), query, t.fields(), token.place, room)
+		listed, err := s.api.list(ctx, tablePath(t.name), query, t.fields(), token.place, room)
 		if err != nil {
 			return connectors.ChangePage{}, err
 		}
-		items, last, err := s.rowItems(ctx, t, rows, room)
+		items, last, err := s.rowItems(ctx, t, listed.rows, room)
 		if err != nil {
 			return connectors.ChangePage{}, err
 		}
-		if len(rows) > 0 && last == "" { // no row fits
+		if len(listed.rows) > 0 && last == "" { // no row fits
 			return page, nil
 		}
 		page.Items = append(page.Items, items...)
@@ -101,10 +101,7 @@ func (s *source) changesOf(ctx context.Context, t *table, token *feedToken) (con
 				page.Permissions = append(page.Permissions, item.ID)
 			}
 		}
-		if done = end; len(rows) > 0 {
-			next = place{Last: last}
-		}
-		token.place = next
+		token.place, done = listed.behind(last)
 	}
 	return page, s.finishTable(ctx, t, token, &page)
 }

@@ -43,12 +43,11 @@ func (s *source) filesOf(ctx context.Context, t *table, rows []row) (map[string]
 // eachFile calls yield with each file of a query.
 func (s *source) eachFile(ctx context.Context, query string, yield func(f row) error) error {
 	for at, done := (place{}), false; !done; {
-		var files []row
-		var err error
-		if files, at, done, err = s.api.list(ctx, filePath, query, nil, at, rowsPerPage); err != nil {
+		page, err := s.api.list(ctx, filePath, query, nil, at, rowsPerPage)
+		if err != nil {
 			return tableError(err, "sys_attachment")
 		}
-		for _, f := range files {
+		for _, f := range page.rows {
 			if !isID(f["table_sys_id"].Value) {
 				return errInvalid("a file")
 			}
@@ -56,6 +55,7 @@ func (s *source) eachFile(ctx context.Context, query string, yield func(f row) e
 				return err
 			}
 		}
+		at, done = page.next, page.done
 	}
 	return nil
 }
@@ -119,5 +119,5 @@ func (s *source) openFile(ctx context.Context, item connectors.Item, id string) 
 		return nil, connectors.Retryable(errChanged, 0)
 	}
 	want := restapi.Expected{Size: sizeOf(f), AllowHTML: strings.Contains(f["content_type"].Value, "html")}
-	return s.api.Download(ctx, restapi.Request{Path: filePath + "/" + url.PathEscape(id) + "/file"}, want)
+	return s.api.download(ctx, filePath+"/"+url.PathEscape(id)+"/file", want)
 }

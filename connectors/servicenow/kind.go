@@ -37,7 +37,7 @@ func Kind(dial connectors.Dial) connectors.Kind {
 		Name: "servicenow", Title: "ServiceNow", Category: connectors.CategoryITSM,
 		Description:   "Knowledge articles, incidents, catalog items and other tables of ServiceNow, with attached files.",
 		Documentation: "https://www.servicenow.com/docs/r/api-reference/rest-apis/c_TableAPI.html",
-		Enumerates:    true, Feeds: true, Permissions: true, OAuth: "servicenow",
+		Enumerates:    true, Feeds: true, Permissions: true, OAuth: "servicenow", APIVersion: apiVersion,
 		RateLimit: connectors.RateLimit{PerMinute: perMinute, Burst: burst},
 		Options:   options(),
 		Credentials: []connectors.Option{

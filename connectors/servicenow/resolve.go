@@ -22,14 +22,14 @@ func (s *source) row(ctx context.Context, t *table, id string) (row, error) {
 }
 
 func (s *source) rowWhere(ctx context.Context, t *table, condition string) (row, error) {
-	rows, _, _, err := s.api.list(ctx, tablePath(t.name), join(t.query, condition), t.fields(), place{}, 1)
+	page, err := s.api.list(ctx, tablePath(t.name), join(t.query, condition), t.fields(), place{}, 1)
 	switch {
 	case err != nil:
 		return nil, tableError(err, t.name)
-	case len(rows) == 0:
+	case len(page.rows) == 0:
 		return nil, fmt.Errorf("the row does not exist, or the user may not read it: %w", connectors.ErrNotFound)
 	}
-	return rows[0], nil
+	return page.rows[0], nil
 }
 
 // Open implements [connectors.Source].

@@ -75,12 +75,12 @@ func (s *source) Check(ctx context.Context) error {
 
 func (s *source) checkRead(ctx context.Context) error {
 	for _, t := range s.tables {
-		if _, _, _, err := s.api.list(ctx, tablePath(t.name), t.query, t.fields(), place{}, 1); err != nil {
+		if _, err := s.api.list(ctx, tablePath(t.name), t.query, t.fields(), place{}, 1); err != nil {
 			return tableError(err, t.name)
 		}
 	}
 	if s.withFiles {
-		_, _, _, err := s.api.list(ctx, filePath, "table_name="+s.tables[0].name, nil, place{}, 1)
+		_, err := s.api.list(ctx, filePath, "table_name="+s.tables[0].name, nil, place{}, 1)
 		return tableError(err, "sys_attachment")
 	}
 	return nil

@@ -127,6 +127,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	path := strings.Split(strings.TrimPrefix(r.URL.Path, "/api/now/"), "/")
+	if version := map[string]string{"table": "v2", "attachment": "v1"}; len(path) > 1 && path[0] == version[path[1]] {
+		path = path[1:]
+	}
 	switch {
 	case path[0] == "table" && len(path) == 2:
 		s.list(w, r, path[1], r.URL.Query().Get("sysparm_display_value") == "all")
