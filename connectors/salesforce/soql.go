@@ -53,22 +53,22 @@ func (q selection) with(condition string) selection {
 
 // text returns the query for the rows whose ids follow after.
 func (q selection) text(after string, limit int) string {
-	where := q.where
 	if after != "" {
-		where = append(append([]string(nil), where...), q.keyField()+" > "+quoted(after))
+		q = q.with(q.keyField() + " > " + quoted(after))
 	}
-	var b strings.Builder
-	b.WriteString("SELECT " + strings.Join(q.fields, ",") + " FROM " + q.object)
-	for i, condition := range where {
-		if i == 0 {
-			b.WriteString(" WHERE ")
-		} else {
-			b.WriteString(" AND ")
-		}
-		b.WriteString(condition)
+	return fmt.Sprintf("SELECT %s%s ORDER BY %s LIMIT %d", strings.Join(q.fields, ","), q.source(), q.keyField(), limit)
+}
+
+// count returns the query for the number of rows.
+func (q selection) count() string { return "SELECT COUNT()" + q.source() }
+
+// source returns what follows the fields.
+func (q selection) source() string {
+	text := " FROM " + q.object
+	if len(q.where) > 0 {
+		text += " WHERE " + strings.Join(q.where, " AND ")
 	}
-	fmt.Fprintf(&b, " ORDER BY %s LIMIT %d", q.keyField(), limit)
-	return b.String()
+	return text
 }
 
 // everyObject is the key of the filter for all objects.

@@ -56,6 +56,40 @@ func TestARecordHasItsFieldsAndChildren(t *testing.T) {
 	}
 }
 
+// The walk tells how many items there are, and compares what it saw.
+func TestRecordsAreCounted(t *testing.T) {
+	t.Parallel()
+	o := newOrganization(t)
+	var last string
+	for range 350 {
+		last = o.Add("Case", Row{"Subject": "It leaks"})
+	}
+	o.Add("Case", Row{"Status": "Draft"})
+	o.AddFile("plan.txt", []byte("plan"), last)
+	config := map[string]any{"objects": []any{"Account", "Case"}, "soqlFilter": "Case: Subject != null", "includeFiles": true}
+	for uncounted, want := range map[int]string{0: "", 1: "", 3: "Salesforce listed 0 of about 3 records of Account", 9: "Salesforce listed 350 of about 359 records of Case"} {
+		o.Uncounted = uncounted
+		source := o.open(t, config)
+		page, err := source.Walk(t.Context(), "")
+		if err != nil || page.Done || page.Total != 350+2*uncounted {
+			t.Fatalf("the first page has %d items, in all %d, done %v, %v", len(page.Items), page.Total, page.Done, err)
+		}
+		warnings := page.Warnings
+		if page, err = source.Walk(t.Context(), page.Next); err != nil || !page.Done || page.Total != 351+2*uncounted {
+			t.Fatalf("the last page has %d items, in all %d, done %v, %v", len(page.Items), page.Total, page.Done, err)
+		}
+		if got := strings.Join(append(warnings, page.Warnings...), " "); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("with %d too many, the warnings are %q", uncounted, got)
+		}
+	}
+	// A walk does not need the counts.
+	o.Uncounted, o.NoCounts = 0, true
+	page, err := o.open(t, config).Walk(t.Context(), "")
+	if err != nil || page.Total != 0 || len(page.Items) == 0 || len(page.Warnings) > 0 {
+		t.Errorf("without counts, the page has %d items, in all %d, warnings %q, %v", len(page.Items), page.Total, page.Warnings, err)
+	}
+}
+
 func TestOptionsSelect(t *testing.T) {
 	t.Parallel()
 	o := newOrganization(t)

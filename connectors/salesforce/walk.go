@@ -2,6 +2,7 @@ package salesforce
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,11 +22,36 @@ type position struct {
 	After  string `json:"a,omitempty"`
 	Record string `json:"r,omitempty"`
 	File   string `json:"f,omitempty"`
+	// Counts has the number of records of each object that Salesforce counts, -1 if it
+	// does not. Seen is the number of records of the object so far, and Files that of all
+	// files.
+	Counts []int `json:"c,omitempty"`
+	Seen   int   `json:"n,omitempty"`
+	Files  int   `json:"k,omitempty"`
+}
+
+// total returns the number of items of the walk: the records that Salesforce counts and
+// the files so far. It is 0 if it does not count all objects.
+func (p position) total(objects int) int {
+	if len(p.Counts) != objects || objects == 0 || slices.Min(p.Counts) < 0 {
+		return 0
+	}
+	total := p.Files
+	for _, count := range p.Counts {
+		total += count
+	}
+	return total
+}
+
+// at returns the position with another place.
+func (p position) at(place position) position {
+	place.Counts, place.Seen, place.Files = p.Counts, p.Seen, p.Files
+	return place
 }
 
 func (p position) isValid() bool {
 	isOptional := func(id string) bool { return id == "" || isID(id) }
-	return checkName(p.Object) == nil && isOptional(p.After) && isOptional(p.Record) && (p.File == "" || p.File == "0" || isID(p.File))
+	return p.Seen >= 0 && p.Files >= 0 && checkName(p.Object) == nil && isOptional(p.After) && isOptional(p.Record) && (p.File == "" || p.File == "0" || isID(p.File))
 }
 
 // Walk implements [connectors.Source].
@@ -50,6 +76,9 @@ func (s *source) Walk(ctx context.Context, text string) (connectors.Page, error)
 		if incomplete, err = s.incomplete(ctx); err != nil {
 			return connectors.Page{}, err
 		}
+		if at.Counts, err = s.api.counts(ctx, objects); err != nil {
+			return connectors.Page{}, err
+		}
 	}
 	page := connectors.Page{Incomplete: incomplete}
 	// Objects with few records are on one page.
@@ -63,6 +92,7 @@ func (s *source) Walk(ctx context.Context, text string) (connectors.Page, error)
 	if !page.Done {
 		page.Next = connectors.FormatCursor(at)
 	}
+	page.Total = at.total(len(objects))
 	page.Warnings = s.takeWarnings()
 	return page, nil
 }
@@ -77,7 +107,8 @@ func (s *source) step(ctx context.Context, objects []*object, at position, limit
 	}
 	o := objects[number]
 	if o.Name != at.Object {
-		at = position{Object: o.Name}
+		at = at.at(position{Object: o.Name})
+		at.Seen = 0
 	}
 	found, err := s.api.readPage(ctx, o.selected(), at.After, recordsPerPage)
 	if err != nil {
@@ -95,18 +126,69 @@ func (s *source) step(ctx context.Context, objects []*object, at position, limit
 	if items, next, err = s.give(ctx, at, records, limit); err != nil {
 		return nil, at, false, err
 	}
+	for i := range items {
+		if id, _ := parseID(items[i].ID); id.file == "" {
+			at.Seen++
+		} else {
+			at.Files++
+		}
+	}
 	switch {
 	case next.Object != "":
+		return items, at.at(next), false, nil
 	case found.more && len(found.rows) == 0:
 		return nil, at, false, errInvalid("an empty part of the records of " + o.Name)
 	case found.more:
-		next = position{Object: o.Name, After: records[len(records)-1].rowID()}
-	case number+1 < len(objects):
-		next = position{Object: objects[number+1].Name}
-	default:
-		done = true
+		return items, at.at(position{Object: o.Name, After: records[len(records)-1].rowID()}), false, nil
 	}
-	return items, next, done, nil
+	if len(at.Counts) == len(objects) {
+		s.compareCount(o, at.Seen, at.Counts[number])
+	}
+	at.Seen = 0
+	if number+1 == len(objects) {
+		return items, at, true, nil
+	}
+	return items, at.at(position{Object: objects[number+1].Name}), false, nil
+}
+
+// compareCount warns if a walk saw fewer records of an object than Salesforce counts.
+func (s *source) compareCount(o *object, seen, count int) {
+	if count-seen > max(count/100, 1) {
+		s.warn(fmt.Sprintf("Salesforce listed %d of about %d records of %s; those that are missing may come with the next complete sync.", seen, count, o.Name))
+	}
+}
+
+// maxCounted is the number of objects whose counts have room in a cursor.
+const maxCounted = 200
+
+// counts returns how many records Salesforce counts of each object, -1 if it does not.
+func (a *api) counts(ctx context.Context, objects []*object) ([]int, error) {
+	if len(objects) > maxCounted {
+		return nil, nil
+	}
+	calls := make([]call, len(objects))
+	for i, o := range objects {
+		calls[i] = queryCall(o.selected().count(), false)
+	}
+	bodies, err := a.batch(ctx, calls, func(int, error) bool { return ctx.Err() == nil }) // a walk is complete without them
+	if err != nil {
+		return nil, err
+	}
+	counts := make([]int, len(objects))
+	for i, body := range bodies {
+		if body == nil {
+			counts[i] = -1
+			continue
+		}
+		var answer struct {
+			TotalSize *int `json:"totalSize"`
+		}
+		if json.Unmarshal(body, &answer) != nil || answer.TotalSize == nil || *answer.TotalSize < 0 {
+			return nil, errInvalid("the number of records of " + objects[i].Name)
+		}
+		counts[i] = *answer.TotalSize
+	}
+	return counts, nil
 }
 
 // give returns the items of records from a position on. If there are more than limit,

@@ -28,6 +28,9 @@ func (p *position) isValid() bool {
 	return p.place.isValid() && p.Table >= 0 && p.Refused >= 0 && p.Seen >= 0 && p.Files >= 0
 }
 
+// maxCounted is the number of tables whose counts have room in a cursor.
+const maxCounted = 200
+
 // nextTable moves behind a table.
 func (p *position) nextTable() { p.Table, p.place, p.Seen = p.Table+1, place{}, 0 }
 
@@ -63,7 +66,9 @@ func (s *source) Walk(ctx context.Context, text string) (connectors.Page, error)
 			break
 		}
 	}
-	if text == "" {
+	if len(s.tables) > maxCounted {
+		at.Counts = nil
+	} else if text == "" {
 		if err := s.countTables(ctx, &at); err != nil {
 			return connectors.Page{}, err
 		}

@@ -48,6 +48,10 @@ type Server struct {
 	MaxRows int
 	// Allowance is the number of requests of 24 hours, and Used those so far.
 	Allowance, Used int
+	// Uncounted is the number of records that counts have too many.
+	Uncounted int
+	// NoCounts breaks off counts as queries that take too long.
+	NoCounts bool
 	// NoTooling refuses the tooling API. NoAccess refuses tables with rules of sharing.
 	NoTooling bool
 	NoAccess  []string

@@ -15,6 +15,7 @@ type Row map[string]any
 // A statement is a parsed query.
 type statement struct {
 	fields    []string
+	counts    bool // the rows
 	object    string
 	where     *condition // nil without one
 	order     string
@@ -93,7 +94,7 @@ func parse(text string) (*statement, error) {
 	if !p.accept("select") {
 		return nil, malformed("unexpected token: %s", p.peek())
 	}
-	for {
+	for p.made.counts = p.accept("count", "(", ")"); !p.made.counts; {
 		p.made.fields = append(p.made.fields, p.next())
 		if !p.accept(",") {
 			break
