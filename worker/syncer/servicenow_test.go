@@ -110,7 +110,7 @@ func TestServiceNowNeedsFewRequests(t *testing.T) {
 		want     syncjob.Counters
 		requests int
 	}{
-		{"first", func() {}, syncjob.Counters{Added: 1000}, 12},
+		{"first", func() {}, syncjob.Counters{Added: 1000}, 20},
 		{"unchanged", func() {}, syncjob.Counters{}, 9},
 		{"1 changed", func() { server.Change("kb_knowledge", ids[500], servicenowserver.Row{"text": "<p>Another text</p>"}) }, syncjob.Counters{Modified: 1}, 14},
 	} {
