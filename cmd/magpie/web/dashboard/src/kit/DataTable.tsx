@@ -1,9 +1,10 @@
 import { Button, Checkbox, Group, Loader, Table, Text } from '@mantine/core';
-import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, type ReactNode, useLayoutEffect, useRef, useState } from 'react';
 import { t } from '../i18n';
 import { ProblemNotice } from './Problem';
+import { pageOf, rowAfter } from './rowKeys';
 import type { Paged } from './usePaged';
+import { useWindowed } from './useWindowed';
 
 export interface Column<N> {
   key: string;
@@ -32,57 +33,52 @@ interface Props<N> {
 
 const virtualFrom = 200; // rows
 
-// DataTable shows a list that is read page by page. The arrow keys move between rows, Enter opens one, the space bar
-// selects it. Above 200 rows only those in view are in the page.
+// DataTable shows a list that is read page by page. The arrow keys, Home, End, PageUp and PageDown move between rows, of
+// which Tab reaches one; Enter opens it, the space bar selects it. Above 200 rows only those in view are in the page.
 export function DataTable<N>({ label, columns, list, rowKey, onOpen, empty, selected, onSelect }: Props<N>) {
   const body = useRef<HTMLTableSectionElement>(null);
-  const [offset, setOffset] = useState(0);
   const { rows } = list;
   const isVirtual = rows.length > virtualFrom;
+  const [active, setActive] = useState(0);
+  const { pieces, measure } = useWindowed({ body, count: rows.length, enabled: isVirtual, kept: active });
+  // The row that gets the focus as soon as it is in the page.
+  const wanted = useRef<number | null>(null);
+  const rowAt = (index: number) => body.current?.querySelector<HTMLElement>(`:scope > [data-index="${index}"]`);
   useLayoutEffect(() => {
-    if (isVirtual && body.current) setOffset(body.current.getBoundingClientRect().top + window.scrollY);
-  }, [isVirtual]);
-  const virtualizer = useVirtualizer({
-    count: rows.length,
-    enabled: isVirtual,
-    estimateSize: () => 42,
-    overscan: 20,
-    getScrollElement: () => document.scrollingElement as HTMLElement,
-    scrollMargin: offset,
+    if (wanted.current === null) return;
+    rowAt(wanted.current)?.focus();
+    wanted.current = null;
   });
   if (list.error && rows.length === 0) return <ProblemNotice error={list.error} retry={list.reload} />;
   if (list.loading) return <Loader aria-label={t('common.loading')} />;
   if (rows.length === 0 && empty) return empty;
-  const items = isVirtual ? virtualizer.getVirtualItems() : null;
-  const shown = items ? items.map(({ index }) => rows[index] as N) : rows;
-  const first = items?.[0]?.index ?? 0;
-  const top = items?.[0] ? items[0].start - offset : 0;
-  const last = items?.at(-1);
-  const bottom = last ? virtualizer.getTotalSize() + offset - last.end : 0;
   const toggle = (id: string) => {
     const next = new Set(selected);
     if (!next.delete(id)) next.add(id);
     onSelect?.(next);
   };
-  const onKey = (event: KeyboardEvent<HTMLTableRowElement>, row: N) => {
+  const onKey = (event: KeyboardEvent<HTMLTableRowElement>, row: N, index: number) => {
     if (event.target !== event.currentTarget) return;
-    const move = { ArrowDown: 'nextElementSibling', ArrowUp: 'previousElementSibling' } as const;
-    if (event.key in move) {
-      (event.currentTarget[move[event.key as keyof typeof move]] as HTMLElement | null)?.focus();
+    const to = rowAfter(event.key, index, rows.length, pageOf(event.currentTarget));
+    if (to !== null) {
       event.preventDefault();
+      wanted.current = to;
+      setActive(to);
+      if (to === index) wanted.current = null;
     } else if (event.key === 'Enter' && onOpen) onOpen(row);
     else if (event.key === ' ' && selected) {
       toggle(rowKey(row));
       event.preventDefault();
     }
   };
-  const interactive = onOpen !== undefined || selected !== undefined;
+  const reached = Math.min(active, rows.length - 1);
+  const known = list.total ?? (list.hasMore ? null : rows.length);
   return (
     <>
       <Table.ScrollContainer minWidth={0} type="native">
-        <Table aria-label={label} stickyHeader={false} aria-rowcount={list.total ?? undefined}>
+        <Table aria-label={label} stickyHeader={false} aria-rowcount={known === null ? -1 : known + 1}>
           <Table.Thead>
-            <Table.Tr>
+            <Table.Tr aria-rowindex={1}>
               {selected && (
                 <Table.Th w="2.5rem">
                   <Checkbox
@@ -101,17 +97,22 @@ export function DataTable<N>({ label, columns, list, rowKey, onOpen, empty, sele
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody ref={body}>
-            {top > 0 && <tr style={{ height: top }} />}
-            {shown.map((row, n) => {
+            {pieces.map((piece) => {
+              if ('height' in piece) return <tr key={piece.key} aria-hidden style={{ height: piece.height }} />;
+              const { index } = piece;
+              const row = rows[index] as N;
               const id = rowKey(row);
               return (
                 <Table.Tr
                   key={id}
-                  aria-rowindex={isVirtual ? first + n + 2 : undefined}
+                  ref={measure}
+                  data-index={index}
+                  aria-rowindex={index + 2}
                   aria-selected={selected ? selected.has(id) : undefined}
-                  className={onOpen ? 'row' : undefined}
-                  tabIndex={interactive ? 0 : undefined}
-                  onKeyDown={interactive ? (event) => onKey(event, row) : undefined}
+                  className={onOpen ? 'row' : 'reached'}
+                  tabIndex={index === reached ? 0 : -1}
+                  onFocus={() => setActive(index)}
+                  onKeyDown={(event) => onKey(event, row, index)}
                   onClick={
                     onOpen
                       ? (event) => {
@@ -133,7 +134,6 @@ export function DataTable<N>({ label, columns, list, rowKey, onOpen, empty, sele
                 </Table.Tr>
               );
             })}
-            {bottom > 0 && <tr style={{ height: bottom }} />}
           </Table.Tbody>
         </Table>
       </Table.ScrollContainer>

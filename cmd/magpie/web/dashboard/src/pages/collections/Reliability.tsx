@@ -8,6 +8,7 @@ import { Figure } from '../../kit/Facts';
 import { Icon } from '../../kit/Icon';
 import { TextLink } from '../../kit/links';
 import { ProblemNotice } from '../../kit/Problem';
+import { moveBetweenRows } from '../../kit/rowKeys';
 import { useAction } from '../../kit/useAction';
 import {
   CollectionsJudgedDocument,
@@ -129,9 +130,9 @@ function Run({ run }: { run: CollectionsRunFragment }) {
                 <Table.Th visibleFrom="sm">{t('collections.quality.change')}</Table.Th>
               </Table.Tr>
             </Table.Thead>
-            <Table.Tbody>
-              {run.questions.map((one) => (
-                <Question key={one.query} run={run} one={one} />
+            <Table.Tbody onKeyDown={moveBetweenRows}>
+              {run.questions.map((one, n) => (
+                <Question key={one.query} run={run} one={one} isFirst={n === 0} />
               ))}
             </Table.Tbody>
           </Table>
@@ -142,11 +143,25 @@ function Run({ run }: { run: CollectionsRunFragment }) {
 }
 
 // Question is the measurement of one question. The documents that people chose for it are shown below it on request.
-function Question({ run, one }: { run: CollectionsRunFragment; one: CollectionsRunFragment['questions'][number] }) {
+function Question({
+  run,
+  one,
+  isFirst,
+}: {
+  run: CollectionsRunFragment;
+  one: CollectionsRunFragment['questions'][number];
+  isFirst: boolean;
+}) {
   const [open, setOpen] = useState(false);
   return (
     <>
-      <Table.Tr>
+      <Table.Tr
+        className="reached"
+        tabIndex={isFirst ? 0 : -1}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && event.target === event.currentTarget && one.relevant > 0) setOpen(!open);
+        }}
+      >
         <Table.Td className="wrap">
           {one.relevant > 0 ? (
             <Anchor component="button" type="button" size="sm" ta="left" onClick={() => setOpen(!open)} aria-expanded={open}>

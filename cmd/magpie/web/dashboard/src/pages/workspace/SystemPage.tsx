@@ -7,6 +7,7 @@ import { Facts } from '../../kit/Facts';
 import { Icon } from '../../kit/Icon';
 import { Page } from '../../kit/Page';
 import { ProblemNotice } from '../../kit/Problem';
+import { moveBetweenRows } from '../../kit/rowKeys';
 import { Ago } from '../../kit/Time';
 import { useMay } from '../../session/Me';
 import { Section } from './Section';
@@ -170,7 +171,7 @@ function State({ good, yes, no }: { good: boolean; yes: string; no: string }) {
   );
 }
 
-// Rows is a table of few rows.
+// Rows is a table of few rows, between which the arrow keys move.
 function Rows({ label, none, head, rows }: { label: string; none: string; head: string[]; rows: ReactNode[][] }) {
   if (rows.length === 0) return <Text size="sm">{none}</Text>;
   return (
@@ -183,9 +184,9 @@ function Rows({ label, none, head, rows }: { label: string; none: string; head: 
             ))}
           </Table.Tr>
         </Table.Thead>
-        <Table.Tbody>
+        <Table.Tbody onKeyDown={moveBetweenRows}>
           {rows.map((cells, n) => (
-            <Table.Tr key={n}>
+            <Table.Tr key={n} tabIndex={n === 0 ? 0 : -1} className="reached">
               {cells.map((cell, m) => (
                 <Table.Td key={m}>{cell}</Table.Td>
               ))}
