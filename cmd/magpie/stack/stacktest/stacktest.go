@@ -154,9 +154,8 @@ func (m *Magpie) Post(kind string, body io.Reader, into any) {
 	}
 }
 
-// Upload uploads files, by path, to a connector of the kind file_upload, syncs them, and
-// returns the status of the job.
-func (m *Magpie) Upload(connector string, files map[string]string) (status string) {
+// Store uploads files, by path, to a connector of the kind file_upload.
+func (m *Magpie) Store(connector string, files map[string]string) {
 	t := m.t
 	t.Helper()
 	var body bytes.Buffer
@@ -191,6 +190,13 @@ func (m *Magpie) Upload(connector string, files map[string]string) (status strin
 		t.Fatal(err)
 	}
 	m.Post(form.FormDataContentType(), &body, nil)
+}
+
+// Upload stores files as Store does, syncs them, and returns the status of the job.
+func (m *Magpie) Upload(connector string, files map[string]string) (status string) {
+	t := m.t
+	t.Helper()
+	m.Store(connector, files)
 	var started struct{ StartSync struct{ ID string } }
 	m.GraphQL(&started, `mutation($c: ID!) { startSync(connectorId: $c) { id } }`, map[string]any{"c": connector})
 	testkit.WaitWithin(t, time.Minute, "the sync of the files", func() bool {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
 	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
@@ -140,6 +141,17 @@ func (p *person) enter(label, text string) {
 		e.dispatchEvent(new Event("input", {bubbles: true}));
 		e.blur();
 	})()`, nil)
+}
+
+// drop drags files or folders of this machine to what an expression returns.
+func (p *person) drop(target string, paths ...string) {
+	p.t.Helper()
+	var at struct{ X, Y float64 }
+	p.Eval(`(() => { const e = `+target+`; e.scrollIntoView({block: "center"}); const r = e.getBoundingClientRect(); return {x: r.x + r.width / 2, y: r.y + r.height / 2}; })()`, &at)
+	data := &input.DragData{Items: []*input.DragDataItem{}, Files: paths, DragOperationsMask: 1}
+	for _, step := range []input.DispatchDragEventType{input.DragEnter, input.DragOver, input.Drop} {
+		p.Do(input.DispatchDragEvent(step, at.X, at.Y, data))
+	}
 }
 
 // tab opens a tab of the page, whose name may be that of another page, too.

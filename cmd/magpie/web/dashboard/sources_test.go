@@ -14,6 +14,7 @@ import (
 
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
@@ -266,7 +267,7 @@ func fileFlow(p *person, m *world) {
 	if err := os.Mkdir(folder, 0o750); err != nil {
 		p.t.Fatal(err)
 	}
-	for name, text := range map[string]string{"one.md": "# One\n\nThe first page.\n", "two.md": "# Two\n\nThe second page.\n", "bad.docx": "this is no document", ".hidden": "hidden"} {
+	for name, text := range map[string]string{"one.md": "# One\n\nThe first page.\n", "Two.md": "# Two\n\nThe second page.\n", "bad.docx": "this is no document", ".hidden": "hidden"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			p.t.Fatal(err)
 		}
@@ -282,7 +283,18 @@ func fileFlow(p *person, m *world) {
 		document.querySelector("[aria-label='Upload of files']").dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true}));
 	})()`, nil)
 	p.sees("4 files uploaded")
-	p.Until(`all("tr").length === 5`)
+	annex := filepath.Join(p.t.TempDir(), "annex")
+	for _, name := range []string{"deep/four.md", ".git/config", ".hidden"} {
+		path := filepath.Join(annex, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o750), os.WriteFile(path, []byte("# Four\n"), 0o600)); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	p.drop(`document.querySelector("[aria-label='Upload of files']")`, annex)
+	p.sees("5 files uploaded")
+	p.sees("2 hidden files were left out")
+	p.row("annex/deep/four.md")
+	p.Until(`all("tr").length === 6`)
 	p.hit("Index them now")
 	p.tab("Overview")
 	p.sees("Completed with failures")
@@ -292,12 +304,36 @@ func fileFlow(p *person, m *world) {
 	p.hit("Retry all failed")
 	p.sees("The items are being synced again")
 	p.tab("Files")
-	p.Until(rowWith("two.md"))
-	p.Click(rowWith("two.md") + `.querySelector("input")`)
+	p.Until(rowWith("Two.md"))
+	p.Click(rowWith("Two.md") + `.querySelector("input")`)
 	p.hit("Delete selected (1)")
-	p.asked("Delete 1 file?", "Delete")
+	p.deletes("manual/Two.md", "Delete")
 	p.sees("1 file deleted")
-	p.Until(`all("tr").length === 4`)
+	p.Until(`all("tr").length === 5`)
+
+	// Of a thousand rows those in view are in the page; the keys reach all.
+	many := map[string]string{}
+	for n := range 996 {
+		many[fmt.Sprintf("pages/%d.md", n)] = "# A page\n"
+	}
+	m.Store(id, many)
+	p.open("/connectors/" + id + "?tab=files")
+	p.Until(`hit("Show more")?.click() || says("1000 of 1,000 rows")`)
+	few := `all("tr").length < 100`
+	p.Until(few)
+	p.Eval(`document.querySelector("tr[tabindex='0']").focus()`, nil)
+	for _, move := range []struct{ key, row string }{
+		{kb.End, "1001"}, {kb.ArrowUp, "1000"}, {kb.ArrowDown, "1001"}, {kb.Home, "2"}, {kb.ArrowDown, "3"}, {kb.End, "1001"},
+	} {
+		p.Press(move.key)
+		p.Until(`document.activeElement.ariaRowIndex === "` + move.row + `" && document.activeElement.getBoundingClientRect().top > 56 && document.activeElement.getBoundingClientRect().bottom <= innerHeight`)
+		p.Is(few, "true")
+	}
+	p.Press(kb.PageUp)
+	p.Until(`Number(document.activeElement.ariaRowIndex) > 950 && Number(document.activeElement.ariaRowIndex) < 995`)
+	p.Do(chromedp.Evaluate(`scrollTo(0, document.documentElement.scrollHeight / 2)`, nil))
+	p.Until(`document.elementFromPoint(innerWidth / 2, innerHeight / 2)?.closest("tr")?.ariaRowIndex > 400`)
+	p.accessibleHere("a table of a thousand rows")
 	p.Clean()
 }
 

@@ -9,6 +9,12 @@ export function problemText(error: unknown): string {
   return problem.message || t('common.offline');
 }
 
+// problemLine is problemText with the id of the request.
+export function problemLine(error: unknown): string {
+  const { requestId } = problemOf(error);
+  return requestId ? `${problemText(error)} (${t('common.requestId', { id: requestId })})` : problemText(error);
+}
+
 // ProblemNotice shows an error with the id of its request, and a way to try again.
 export function ProblemNotice({ error, title, retry }: { error: unknown; title?: string; retry?: () => void }) {
   const problem = problemOf(error);

@@ -1,12 +1,12 @@
 import { ActionIcon, Button, Group, Paper, Progress, ScrollArea, Stack, Text, Tooltip } from '@mantine/core';
-import { stringifyDocument } from '@urql/core';
 import { type DragEvent, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { useQuery } from 'urql';
 import { formatBytes, formatNumber, t } from '../i18n';
-import { accessToken } from '../session/session';
 import { Icon } from './Icon';
-import { UploadFilesDocument, UploadLimitsDocument } from './upload.gql';
-import { chosen, dropped, type Send, totals, type UploadItem, UploadQueue, visible } from './uploads';
+import { problemLine } from './Problem';
+import { sendTo } from './sendFile';
+import { UploadLimitsDocument } from './upload.gql';
+import { type Choice, chosen, dropped, totals, type UploadItem, UploadQueue, visible } from './uploads';
 
 interface Props {
   // A connector of a kind that accepts files.
@@ -47,7 +47,7 @@ export function Upload({ connectorId, onDone }: Props) {
     window.addEventListener('beforeunload', stay);
     return () => window.removeEventListener('beforeunload', stay);
   }, [open]);
-  const add = (choice: { file: File; path: string }[]) => {
+  const add = (choice: Choice[]) => {
     const wanted = visible(choice);
     setSkipped(choice.length - wanted.length);
     queue.add(wanted);
@@ -177,11 +177,13 @@ function Uploads({ queue, items }: { queue: UploadQueue; items: readonly UploadI
 function Row({ item, queue }: { item: UploadItem; queue: UploadQueue }) {
   const { key, path, state, file, sent, problem } = item;
   const isOpen = state === 'waiting' || state === 'sending';
+  const why = () => {
+    if (problem === 'tooLarge') return t('upload.tooLarge', { size: formatBytes(file.size), limit: formatBytes(queue.limit) });
+    return problem === 'unreadable' ? t('upload.unreadable') : problemLine(problem);
+  };
   const note =
     state === 'failed'
-      ? problem === 'tooLarge'
-        ? t('upload.tooLarge', { size: formatBytes(file.size), limit: formatBytes(queue.limit) })
-        : problem || t('common.offline')
+      ? why()
       : state === 'sending' && file.size > 0
         ? `${formatBytes(sent)} / ${formatBytes(file.size)}`
         : t(`upload.state.${state}`);
@@ -207,48 +209,4 @@ function Row({ item, queue }: { item: UploadItem; queue: UploadQueue }) {
       )}
     </Group>
   );
-}
-
-// sendTo sends a file by the GraphQL multipart request. Not by fetch, which does not tell how far a request is.
-function sendTo(connectorId: string): Send {
-  return (item, onSent) => {
-    const request = new XMLHttpRequest();
-    let aborted = false;
-    const finished = accessToken().then(
-      (token) =>
-        new Promise<void>((resolve, reject) => {
-          if (aborted) return reject(new Error('aborted'));
-          const form = new FormData();
-          const variables = { connectorId, files: [null], paths: [item.path] };
-          form.append('operations', JSON.stringify({ query: stringifyDocument(UploadFilesDocument), variables }));
-          form.append('map', JSON.stringify({ 0: ['variables.files.0'] }));
-          form.append('0', item.file, item.file.name);
-          request.open('POST', '/graphql');
-          request.setRequestHeader('Authorization', `Bearer ${token ?? ''}`);
-          request.setRequestHeader('Accept', 'application/json');
-          request.responseType = 'json';
-          request.upload.onprogress = (event) => onSent(event.loaded);
-          request.onload = () => {
-            const answer = request.response as {
-              data?: unknown;
-              errors?: { message: string }[];
-              error?: { message: string };
-            } | null;
-            const problem = answer?.errors?.[0]?.message ?? answer?.error?.message;
-            if (problem || request.status >= 400 || !answer?.data) reject(new Error(problem ?? request.statusText));
-            else resolve();
-          };
-          request.onerror = () => reject(new Error(''));
-          request.onabort = () => reject(new Error('aborted'));
-          request.send(form);
-        }),
-    );
-    return {
-      finished,
-      abort: () => {
-        aborted = true;
-        request.abort();
-      },
-    };
-  };
 }

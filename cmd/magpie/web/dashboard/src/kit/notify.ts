@@ -1,7 +1,6 @@
 import { notifications } from '@mantine/notifications';
-import { problemOf } from '../api/errors';
 import { t } from '../i18n';
-import { problemText } from './Problem';
+import { problemLine } from './Problem';
 
 // done tells that something has happened.
 export function done(message: string) {
@@ -10,10 +9,9 @@ export function done(message: string) {
 
 // failed tells why something has not happened, with the id of the request.
 export function failed(error: unknown) {
-  const { requestId } = problemOf(error);
   notifications.show({
     title: t('common.problem'),
-    message: requestId ? `${problemText(error)} (${t('common.requestId', { id: requestId })})` : problemText(error),
+    message: problemLine(error),
     color: 'red',
     autoClose: 10_000,
     closeButtonProps: { 'aria-label': t('common.close') },

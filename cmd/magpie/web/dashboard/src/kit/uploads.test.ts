@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Send, totals, UploadQueue, visible } from './uploads';
+import { dropped, type Send, totals, UploadQueue, visible } from './uploads';
 
 const file = (path: string, size = 3) => ({ file: { name: path, size } as File, path });
 
@@ -41,7 +41,7 @@ describe('a queue of uploads', () => {
     const { queue, end, states } = desk();
     queue.add([file('a'), file('b')]);
     await end('a', 'full');
-    expect(queue.current()[0]).toMatchObject({ state: 'failed', problem: 'full' });
+    expect(queue.current()[0]).toMatchObject({ state: 'failed', problem: new Error('full') });
     queue.retry();
     expect(states()).toEqual(['sending', 'sending']);
     queue.cancel();
@@ -65,5 +65,59 @@ describe('a choice of files', () => {
     expect(visible([file('a/b.md'), file('.git/config'), file('a/.DS_Store'), file('a/Thumbs.db')]).map(({ path }) => path)).toEqual([
       'a/b.md',
     ]);
+  });
+});
+
+// folder and leaf are entries of a file system as browsers give them.
+const leaf = (path: string, read: () => File) => ({
+  name: path.split('/').at(-1),
+  fullPath: `/${path}`,
+  isFile: true,
+  file: (resolve: (file: File) => void, reject: (error: unknown) => void) => {
+    try {
+      resolve(read());
+    } catch (error) {
+      reject(error);
+    }
+  },
+});
+const folder = (path: string, ...parts: unknown[][]) => ({
+  name: path.split('/').at(-1),
+  fullPath: `/${path}`,
+  isFile: false,
+  createReader: () => {
+    const left = [...parts, []];
+    return { readEntries: (resolve: (part: unknown[]) => void) => resolve(left.shift() ?? []) };
+  },
+});
+const drop = (...entries: unknown[]) =>
+  dropped({ items: entries.map((entry) => ({ webkitGetAsEntry: () => entry })), files: [] } as unknown as DataTransfer);
+
+describe('a dropped folder', () => {
+  const text = (name: string) => () => new File(['text'], name);
+  it('is read to its end, part by part', async () => {
+    const found = await drop(
+      folder('a', [leaf('a/1.md', text('1.md'))], [leaf('a/.git', text('.git')), folder('a/b', [leaf('a/b/2.md', text('2.md'))])]),
+      leaf('3.md', text('3.md')),
+    );
+    expect(found.map(({ path }) => path)).toEqual(['a/1.md', 'a/.git', 'a/b/2.md', '3.md']);
+    expect(visible(found).map(({ path }) => path)).toEqual(['a/1.md', 'a/b/2.md', '3.md']);
+  });
+  it('shows what cannot be read, and reads it again on request', async () => {
+    let isThere = false;
+    const lost = leaf('a/lost.md', () => {
+      if (!isThere) throw new DOMException('gone', 'NotFoundError');
+      return new File(['found'], 'lost.md');
+    });
+    const { queue, states } = desk();
+    queue.add(await drop(folder('a', [lost, leaf('a/1.md', text('1.md'))])));
+    expect(queue.current()).toMatchObject([{ path: 'a/lost.md', state: 'failed', problem: 'unreadable' }, { state: 'sending' }]);
+    queue.retry();
+    for (let n = 0; n < 10; n++) await Promise.resolve();
+    expect(states()).toEqual(['failed', 'sending']);
+    isThere = true;
+    queue.retry();
+    for (let n = 0; n < 10; n++) await Promise.resolve();
+    expect(queue.current()[0]).toMatchObject({ state: 'sending', problem: null, file: { size: 5 } });
   });
 });

@@ -8,8 +8,18 @@ export interface UploadItem {
   state: 'waiting' | 'sending' | 'done' | 'failed' | 'canceled';
   // Bytes that were sent.
   sent: number;
-  // Why it failed: a sentence, or tooLarge.
-  problem: string | null;
+  // Why it failed: an error, tooLarge, or unreadable.
+  problem: unknown;
+  // Reads a file once more that could not be read.
+  reread?: () => Promise<File>;
+}
+
+// Choice is a file that a person has chosen, with its path.
+export interface Choice {
+  file: File;
+  path: string;
+  // Of a file that could not be read, which is empty here.
+  reread?: () => Promise<File>;
 }
 
 export interface UploadTotals {
@@ -50,17 +60,10 @@ export class UploadQueue {
     private readonly onIdle: () => void = () => {},
   ) {}
 
-  add(files: { file: File; path: string }[]) {
-    for (const { file, path } of files) {
-      const isTooLarge = file.size > this.limit;
-      this.items.push({
-        key: this.next++,
-        file,
-        path,
-        state: isTooLarge ? 'failed' : 'waiting',
-        sent: 0,
-        problem: isTooLarge ? 'tooLarge' : null,
-      });
+  add(files: Choice[]) {
+    for (const { file, path, reread } of files) {
+      const problem = reread ? 'unreadable' : file.size > this.limit ? 'tooLarge' : null;
+      this.items.push({ key: this.next++, file, path, state: problem ? 'failed' : 'waiting', sent: 0, problem, reread });
     }
     this.advance();
   }
@@ -81,8 +84,16 @@ export class UploadQueue {
     for (const item of this.items) {
       if (key !== undefined && item.key !== key) continue;
       if (item.state !== 'failed' && item.state !== 'canceled') continue;
-      Object.assign(item, { state: 'waiting', sent: 0, problem: null });
+      if (item.reread) void this.read(item, item.reread);
+      else Object.assign(item, { state: 'waiting', sent: 0, problem: null });
     }
+    this.advance();
+  }
+
+  // read sends a file if it can be read now.
+  private async read(item: UploadItem, reread: () => Promise<File>) {
+    const file = await reread().catch(() => null);
+    if (file) Object.assign(item, { file, reread: undefined, state: 'waiting', sent: 0, problem: null });
     this.advance();
   }
 
@@ -120,8 +131,7 @@ export class UploadQueue {
       .then(
         () => Object.assign(item, { state: 'done', sent: item.file.size }),
         (error: unknown) => {
-          if (item.state === 'sending')
-            Object.assign(item, { state: 'failed', problem: error instanceof Error ? error.message : String(error) });
+          if (item.state === 'sending') Object.assign(item, { state: 'failed', problem: error });
         },
       )
       .finally(() => {
@@ -164,33 +174,45 @@ export function visible<F extends { path: string }>(files: F[]): F[] {
 }
 
 // chosen returns the files of an input with their paths in the chosen folder.
-export function chosen(list: FileList): { file: File; path: string }[] {
+export function chosen(list: FileList): Choice[] {
   return [...list].map((file) => ({ file, path: file.webkitRelativePath || file.name }));
 }
 
-// dropped returns the files that were dropped, also those in folders.
-export async function dropped(data: DataTransfer): Promise<{ file: File; path: string }[]> {
+// dropped returns the files that were dropped, also those in folders. What cannot be read is among them.
+export async function dropped(data: DataTransfer): Promise<Choice[]> {
   // The list of items is empty after the first wait.
   const entries = [...data.items].flatMap((item) => item.webkitGetAsEntry() ?? []);
   if (entries.length === 0) return [...data.files].map((file) => ({ file, path: file.name }));
-  const found: { file: File; path: string }[] = [];
+  const found: Choice[] = [];
   for (const entry of entries) await walk(entry, found);
   return found;
 }
 
-async function walk(entry: FileSystemEntry, found: { file: File; path: string }[]): Promise<void> {
-  if (isHidden(entry.name)) return;
+async function walk(entry: FileSystemEntry, found: Choice[]): Promise<void> {
   const path = entry.fullPath.replace(/^\//, '');
-  if (entry.isFile) {
-    const file = await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject));
-    found.push({ file, path });
+  const nothing = () => new File([], entry.name);
+  if (isHidden(entry.name)) {
+    found.push({ file: nothing(), path }); // is counted, and left out by visible
     return;
   }
-  const reader = (entry as FileSystemDirectoryEntry).createReader();
+  const read = entry.isFile ? () => fileOf(entry as FileSystemFileEntry) : null;
+  try {
+    if (read) found.push({ file: await read(), path });
+    else for (const child of await childrenOf(entry as FileSystemDirectoryEntry)) await walk(child, found);
+  } catch (error) {
+    found.push({ file: nothing(), path, reread: read ?? (() => Promise.reject(error)) });
+  }
+}
+
+const fileOf = (entry: FileSystemFileEntry) => new Promise<File>((resolve, reject) => entry.file(resolve, reject));
+
+async function childrenOf(folder: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
+  const reader = folder.createReader();
+  const children: FileSystemEntry[] = [];
   for (;;) {
     // A folder is read in parts of about 100 entries.
     const part = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
-    if (part.length === 0) return;
-    for (const child of part) await walk(child, found);
+    if (part.length === 0) return children;
+    children.push(...part);
   }
 }
