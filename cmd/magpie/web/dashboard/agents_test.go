@@ -117,9 +117,18 @@ func whatAnAgentRemembers(t *testing.T, m *world) {
 	p.fill("Text", "Lamps are cold white")
 	p.hit("Save")
 	p.fill("Search memories", "cold lamps")
+	p.Until(`new URLSearchParams(location.search).get("q") === "cold lamps"`)
+	p.Do(chromedp.Reload())
+	p.Until(`field("Search memories")?.value === "cold lamps"`)
 	p.hit("Delete: Lamps are cold white")
-	p.confirm("Delete")
 	p.sees("No memory fits")
+	p.hit("Undo")
+	p.hit("Delete: Lamps are cold white")
+	p.sees("No memory fits")
+	p.hit("Close")
+	p.Until(`!says("was deleted")`)
+	p.open(m.address("/agents/{agent}?tab=memories"))
+	p.sees("No memories yet")
 	p.Clean()
 }
 
@@ -201,8 +210,9 @@ func runningAnAgent(t *testing.T, m *world) {
 	p.fill("Title", "The second ticket")
 	p.hit("Save")
 	p.pick("Actions: The second ticket", "Delete")
-	p.confirm("Delete")
 	p.Until(`all("tr.row").length === 2`)
+	p.hit("Undo")
+	p.Until(`all("tr.row").length === 3`)
 	p.Clean()
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 // ask puts a question on the page of questions.
@@ -127,13 +128,15 @@ func TestAskingQuestions(t *testing.T) {
 	p.open("/ask")
 	p.fill("Find a conversation", "Lamps of the house")
 	p.Until(`all("[aria-label=Conversations] a[href^='/ask/']").length === 1`)
+	before := len(m.conversations())
 	p.pick("Actions for Lamps of the house", "Delete")
-	p.sees("is deleted with its questions")
-	p.accessibleHere("the question before a deletion")
-	p.confirm("Delete")
 	p.sees("No conversation contains this.")
-	p.fill("Find a conversation", "")
-	p.Press("\b")
+	p.hit("Undo")
+	p.pick("Actions for Lamps of the house", "Delete")
+	p.sees("No conversation contains this.")
+	// Who leaves cannot take it back any more.
+	p.open("/ask")
+	testkit.WaitFor(t, "the deletion of one conversation", func() bool { return len(m.conversations()) == before-1 })
 	p.hit("Delete all conversations")
 	p.fill("Type delete all to confirm", "delete all")
 	p.confirm("Delete all conversations")

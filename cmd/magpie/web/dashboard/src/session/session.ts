@@ -25,7 +25,7 @@ const early = 60_000; // refresh this long before the expiry
 // Whether this browser has had a session, so that a visitor without one asks for none.
 const hint = 'magpie-session';
 let access: Access | null = null;
-let listeners: ((signedIn: boolean) => void)[] = [];
+let listeners: ((signedIn: boolean, expired: boolean) => void)[] = [];
 const channel = new BroadcastChannel('magpie-session');
 
 channel.onmessage = (message: MessageEvent<News>) => {
@@ -42,17 +42,27 @@ channel.onmessage = (message: MessageEvent<News>) => {
   }
 };
 
-function announce(signedIn: boolean) {
-  for (const listener of listeners) listener(signedIn);
+// expired reports that the session has ended without the person ending it.
+function announce(signedIn: boolean, expired = false) {
+  for (const listener of listeners) listener(signedIn, expired);
 }
 
-// onSession calls the listener when the session begins or ends.
-export function onSession(listener: (signedIn: boolean) => void): () => void {
+// onSession calls the listener when the session begins or ends, by the person or because it has expired.
+export function onSession(listener: (signedIn: boolean, expired: boolean) => void): () => void {
   listeners.push(listener);
   return () => {
     listeners = listeners.filter((other) => other !== listener);
   };
 }
+
+const endings: (() => Promise<void>)[] = [];
+
+// beforeEnd adds something to be done with a session before this page ends it or begins another.
+export function beforeEnd(finish: () => Promise<void>) {
+  endings.push(finish);
+}
+
+const finish = () => Promise.allSettled(endings.map((one) => one()));
 
 // call sends a request to a REST route, with the session if there is one.
 export async function call<T>(method: string, path: string, body?: unknown, token?: string): Promise<T> {
@@ -111,7 +121,7 @@ async function refresh(refused?: string): Promise<Access | null> {
         const had = access !== null;
         access = null;
         localStorage.removeItem(hint);
-        if (had) announce(false);
+        if (had) announce(false, true);
         return null;
       }
       throw error;
@@ -133,6 +143,7 @@ export async function renew(): Promise<void> {
 
 // begin posts to a route that returns tokens and starts the session.
 export async function begin(path: string, body: unknown): Promise<void> {
+  await finish();
   adopt(await call('POST', `${path}?cookie=1`, body, (await accessToken()) ?? undefined));
   channel.postMessage({ kind: 'changed' } satisfies News);
   announce(true);
@@ -140,6 +151,7 @@ export async function begin(path: string, body: unknown): Promise<void> {
 
 // end signs out on this device, or everywhere.
 export async function end(everywhere = false): Promise<void> {
+  await finish();
   const token = await accessToken();
   try {
     if (token) await call('POST', everywhere ? '/api/v1/auth/logout-everywhere' : '/api/v1/auth/logout', undefined, token);

@@ -15,10 +15,10 @@ import { Conversations } from './Conversations';
 import { Grants } from './Grants';
 import { Memories } from './Memories';
 import { Runs } from './Runs';
+import { agentTabs } from './search';
 import { TemplateForm } from './TemplateForm';
 
 const route = getRouteApi('/shell/agents/$agentId');
-const tabs = ['chat', 'conversations', 'runs', 'memories', 'permissions'] as const;
 
 // AgentPage is an agent: talk to it, and look at what it did, knows and may do.
 export function AgentPage() {
@@ -44,11 +44,11 @@ export function AgentPage() {
     >
       <Tabs
         value={tab}
-        onChange={(next) => void navigate({ search: next === 'chat' ? {} : { tab: next as (typeof tabs)[number] } })}
+        onChange={(next) => void navigate({ search: next === 'chat' ? {} : { tab: next as (typeof agentTabs)[number] } })}
         keepMounted={false}
       >
         <Tabs.List mb="md">
-          {tabs.map((name) => (
+          {agentTabs.map((name) => (
             <Tabs.Tab key={name} value={name}>
               {t(`agents.tab.${name}`)}
             </Tabs.Tab>

@@ -1,11 +1,13 @@
 import { ActionIcon, Button, Group, Menu, Modal, Stack, TextInput } from '@mantine/core';
-import { useDebouncedValue } from '@mantine/hooks';
-import { useNavigate } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
+import { useClient } from 'urql';
 import { t } from '../../i18n';
 import { confirm } from '../../kit/confirm';
 import { type Column, DataTable } from '../../kit/DataTable';
+import { deleteLater, useDeleted, without } from '../../kit/deletions';
 import { Empty } from '../../kit/Empty';
+import { FilterText } from '../../kit/FilterText';
 import { Icon } from '../../kit/Icon';
 import { TextLink } from '../../kit/links';
 import { Ago } from '../../kit/Time';
@@ -19,25 +21,20 @@ import {
   AgentsRenameConversationDocument,
 } from './runs.gql';
 
+const route = getRouteApi('/shell/agents/$agentId');
+
 type Row = NonNullable<NonNullable<NonNullable<AgentsConversationsQuery['conversations']['edges']>[number]>['node']>;
 
 // Conversations has the person's conversations with an agent.
 export function Conversations({ agentId }: { agentId: string }) {
-  const navigate = useNavigate();
-  const [text, setText] = useState('');
-  const [matching] = useDebouncedValue(text.trim(), 300);
+  const navigate = route.useNavigate();
+  const { q: matching } = route.useSearch();
+  const client = useClient();
   const [renaming, setRenaming] = useState<Row | null>(null);
-  const list = usePaged(AgentsConversationsDocument, { agentId, matching: matching || null }, (data) => data.conversations);
-  const remove = useAction(AgentsDeleteConversationDocument, { success: t('common.deleted') });
+  const all = usePaged(AgentsConversationsDocument, { agentId, matching: matching ?? null }, (data) => data.conversations);
+  const list = without(all, useDeleted());
   const removeAll = useAction(AgentsDeleteConversationsDocument, { success: t('common.deleted') });
-  const del = async (row: Row) => {
-    const sure = await confirm({
-      title: t('agents.chat.delete'),
-      body: t('agents.chat.deleteHelp', { title: row.title }),
-      action: t('common.delete'),
-    });
-    if (sure && (await remove.run({ id: row.id }))) list.reload();
-  };
+  const del = ({ id, title }: Row) => deleteLater(client, AgentsDeleteConversationDocument, { id }, { name: title });
   const delAll = async () => {
     const sure = await confirm({
       title: t('agents.chat.deleteAll'),
@@ -74,7 +71,7 @@ export function Conversations({ agentId }: { agentId: string }) {
             <Menu.Item leftSection={<Icon name="edit" size={16} />} onClick={() => setRenaming(row)}>
               {t('agents.chat.rename')}
             </Menu.Item>
-            <Menu.Item leftSection={<Icon name="trash" size={16} />} onClick={() => void del(row)}>
+            <Menu.Item leftSection={<Icon name="trash" size={16} />} onClick={() => del(row)}>
               {t('common.delete')}
             </Menu.Item>
           </Menu.Dropdown>
@@ -85,11 +82,10 @@ export function Conversations({ agentId }: { agentId: string }) {
   return (
     <Stack>
       <Group justify="space-between" align="flex-end">
-        <TextInput
+        <FilterText
           label={t('agents.chat.find')}
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
-          style={{ flex: '1 1 14rem', maxWidth: '24rem' }}
+          value={matching ?? ''}
+          onChange={(q) => void navigate({ search: (old) => ({ ...old, q }), replace: true })}
         />
         {list.rows.length > 0 && (
           <Button variant="default" onClick={() => void delAll()}>
@@ -102,7 +98,7 @@ export function Conversations({ agentId }: { agentId: string }) {
         columns={columns}
         list={list}
         rowKey={({ id }) => id}
-        onOpen={({ id }) => void navigate({ to: `/agents/${agentId}`, search: { conversation: id } })}
+        onOpen={({ id }) => void navigate({ search: { conversation: id } })}
         empty={
           <Empty icon="ask" title={matching ? t('agents.chat.noneFound') : t('agents.chat.none')}>
             {t('agents.chat.noneHelp')}

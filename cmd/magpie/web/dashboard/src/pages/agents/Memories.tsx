@@ -1,12 +1,13 @@
-import { ActionIcon, Badge, Button, Group, Modal, Select, Slider, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
-import { useDebouncedValue } from '@mantine/hooks';
+import { ActionIcon, Badge, Button, Group, Modal, Select, Slider, Stack, Switch, Text, Textarea } from '@mantine/core';
+import { getRouteApi } from '@tanstack/react-router';
 import { type FormEvent, useRef, useState } from 'react';
-import { useQuery } from 'urql';
+import { useClient, useQuery } from 'urql';
 import type { AgentMemoryKind } from '../../gql/schema';
 import { formatPercent, t } from '../../i18n';
-import { confirm } from '../../kit/confirm';
 import { type Column, DataTable } from '../../kit/DataTable';
+import { deleteLater, useDeleted, without } from '../../kit/deletions';
 import { Empty } from '../../kit/Empty';
+import { FilterText } from '../../kit/FilterText';
 import { fieldError, useFirstError } from '../../kit/formErrors';
 import { Icon } from '../../kit/Icon';
 import { ProblemNotice } from '../../kit/Problem';
@@ -22,15 +23,16 @@ import {
   AgentsUpdateMemoryDocument,
   type AgentMemoryFieldsFragment as Memory,
 } from './agents.gql';
+import { memoryKinds as kinds } from './search';
 
-const kinds: AgentMemoryKind[] = ['FACT', 'PREFERENCE', 'INSIGHT', 'PROCEDURE'];
+const route = getRouteApi('/shell/agents/$agentId');
 
 // Memories has what an agent keeps: what everybody shares, and what is the person's own.
 export function Memories({ agentId }: { agentId: string }) {
   const isEditor = useMay('EDITOR');
-  const [text, setText] = useState('');
-  const [query] = useDebouncedValue(text.trim(), 400);
-  const [kind, setKind] = useState<AgentMemoryKind | null>(null);
+  const { q: query = '', kind = null } = route.useSearch();
+  const navigate = route.useNavigate();
+  const client = useClient();
   const [form, setForm] = useState<Memory | 'new' | null>(null);
   const all = usePaged(AgentsMemoriesDocument, { agentId, kind }, (data) => data.agentMemories);
   const [found, search] = useQuery({ query: AgentsFoundMemoriesDocument, variables: { agentId, query, kind }, pause: query === '' });
@@ -39,10 +41,7 @@ export function Memories({ agentId }: { agentId: string }) {
     all.reload();
     if (query !== '') search({ requestPolicy: 'network-only' });
   };
-  // What is searched for may change while a deletion is confirmed.
-  const latest = useRef(reload);
-  latest.current = reload;
-  const list: Paged<Memory> =
+  const shown: Paged<Memory> =
     query === ''
       ? all
       : {
@@ -55,11 +54,8 @@ export function Memories({ agentId }: { agentId: string }) {
           more: () => {},
           reload,
         };
-  const remove = useAction(AgentsDeleteMemoryDocument, { success: t('common.deleted') });
-  const del = async (memory: Memory) => {
-    const sure = await confirm({ title: t('agents.memory.delete'), body: memory.content, action: t('common.delete') });
-    if (sure && (await remove.run({ id: memory.id, agentId }))) latest.current();
-  };
+  const list = without(shown, useDeleted());
+  const del = ({ id, content }: Memory) => deleteLater(client, AgentsDeleteMemoryDocument, { id, agentId }, { name: content });
   const columns: Column<Memory>[] = [
     {
       key: 'content',
@@ -98,12 +94,7 @@ export function Memories({ agentId }: { agentId: string }) {
             <ActionIcon variant="subtle" color="gray" aria-label={`${t('common.edit')}: ${memory.content}`} onClick={() => setForm(memory)}>
               <Icon name="edit" size={16} />
             </ActionIcon>
-            <ActionIcon
-              variant="subtle"
-              color="gray"
-              aria-label={`${t('common.delete')}: ${memory.content}`}
-              onClick={() => void del(memory)}
-            >
+            <ActionIcon variant="subtle" color="gray" aria-label={`${t('common.delete')}: ${memory.content}`} onClick={() => del(memory)}>
               <Icon name="trash" size={16} />
             </ActionIcon>
           </Group>
@@ -116,17 +107,18 @@ export function Memories({ agentId }: { agentId: string }) {
         {t('agents.memory.help')}
       </Text>
       <Group align="flex-end">
-        <TextInput
+        <FilterText
           label={t('agents.memory.find')}
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
-          style={{ flex: '1 1 14rem', maxWidth: '24rem' }}
+          value={query}
+          onChange={(q) => void navigate({ search: (old) => ({ ...old, q }), replace: true })}
         />
         <Select
           label={t('agents.memory.kind')}
           data={kinds.map((value) => ({ value, label: t(`agents.memory.kind.${value}`) }))}
           value={kind}
-          onChange={(next) => setKind(next as AgentMemoryKind | null)}
+          onChange={(next) =>
+            void navigate({ search: (old) => ({ ...old, kind: (next as AgentMemoryKind | null) ?? undefined }), replace: true })
+          }
           placeholder={t('common.all')}
           clearable
           clearButtonProps={{ 'aria-label': t('common.clear') }}

@@ -1,8 +1,10 @@
-import { Badge, Button, Group, Loader, Menu, Paper, SimpleGrid, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Badge, Button, Group, Loader, Menu, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { t, tValue } from '../../i18n';
 import { confirm } from '../../kit/confirm';
 import { Empty } from '../../kit/Empty';
+import { FilterText } from '../../kit/FilterText';
 import { Icon } from '../../kit/Icon';
 import { ButtonLink } from '../../kit/links';
 import { ProblemNotice } from '../../kit/Problem';
@@ -12,15 +14,18 @@ import { useMay } from '../../session/Me';
 import { AgentsDeleteTemplateDocument, AgentsTemplatesDocument, type AgentTemplateFieldsFragment } from './agents.gql';
 import { TemplateForm } from './TemplateForm';
 
+const route = getRouteApi('/shell/agents');
+
 // Templates is the gallery of templates of agents, the built-in ones and the workspace's own.
 export function Templates() {
   const isEditor = useMay('EDITOR');
-  const [text, setText] = useState('');
+  const { q = '' } = route.useSearch();
+  const navigate = route.useNavigate();
   // The template in the form; 'new' for one from scratch.
   const [form, setForm] = useState<AgentTemplateFieldsFragment | 'new' | null>(null);
   const list = usePaged(AgentsTemplatesDocument, {}, (data) => data.agentTemplates, { pageSize: 100 });
   const remove = useAction(AgentsDeleteTemplateDocument, { success: t('common.deleted') });
-  const wanted = text.trim().toLocaleLowerCase();
+  const wanted = q.toLocaleLowerCase();
   const shown = list.rows.filter((template) =>
     [template.name, template.description, template.category].some((part) => part.toLocaleLowerCase().includes(wanted)),
   );
@@ -38,12 +43,10 @@ export function Templates() {
   return (
     <Stack>
       <Group justify="space-between" align="flex-end">
-        <TextInput
+        <FilterText
           label={t('agents.template.find')}
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
-          leftSection={<Icon name="search" size={16} />}
-          style={{ flex: '1 1 14rem', maxWidth: '24rem' }}
+          value={q}
+          onChange={(next) => void navigate({ search: (old) => ({ ...old, q: next }), replace: true })}
         />
         {isEditor && (
           <Button variant="default" onClick={() => setForm('new')} leftSection={<Icon name="plus" size={16} />}>

@@ -4,6 +4,7 @@ import { oneOf, text } from '../../app/params';
 import { shellRoute } from '../../app/root';
 import type { ApprovalStatus } from '../../gql/schema';
 import { loadMessages, loadWords } from '../../i18n';
+import { agentSearch, agentsSearch } from './search';
 
 const loader = () => Promise.all([loadMessages('agents'), loadWords()]);
 const parent = { getParentRoute: () => shellRoute, loader };
@@ -11,9 +12,7 @@ const parent = { getParentRoute: () => shellRoute, loader };
 const agents = createRoute({
   ...parent,
   path: '/agents',
-  validateSearch: (search: Record<string, unknown>): { tab?: 'agents' | 'templates' } => ({
-    tab: oneOf(search.tab, ['agents', 'templates']),
-  }),
+  validateSearch: agentsSearch,
   component: lazyRouteComponent(() => import('./AgentsPage'), 'AgentsPage'),
 });
 
@@ -24,16 +23,10 @@ const newAgent = createRoute({
   component: lazyRouteComponent(() => import('./AgentEditor'), 'NewAgentPage'),
 });
 
-type AgentTab = 'chat' | 'conversations' | 'runs' | 'memories' | 'permissions';
-
 const agent = createRoute({
   ...parent,
   path: '/agents/$agentId',
-  validateSearch: (search: Record<string, unknown>): { tab?: AgentTab; conversation?: string; run?: string } => ({
-    tab: oneOf(search.tab, ['chat', 'conversations', 'runs', 'memories', 'permissions']),
-    conversation: text(search.conversation),
-    run: text(search.run),
-  }),
+  validateSearch: agentSearch,
   component: lazyRouteComponent(() => import('./AgentPage'), 'AgentPage'),
 });
 

@@ -4,12 +4,12 @@ import { useQuery } from 'urql';
 import { formatNumber, t } from '../../../i18n';
 import { DataTable } from '../../../kit/DataTable';
 import { Empty } from '../../../kit/Empty';
+import { FilterText } from '../../../kit/FilterText';
 import { TextLink } from '../../../kit/links';
 import { Page } from '../../../kit/Page';
 import { ProblemNotice } from '../../../kit/Problem';
 import { When } from '../../../kit/Time';
 import { useMay } from '../../../session/Me';
-import { FilterText } from '../fields';
 import { ConnectorsDatabasesDocument } from './databases.gql';
 
 const route = getRouteApi('/shell/databases');

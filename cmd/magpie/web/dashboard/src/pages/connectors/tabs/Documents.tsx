@@ -4,10 +4,10 @@ import type { DocumentStatus } from '../../../gql/schema';
 import { formatBytes, t, tValue } from '../../../i18n';
 import { DataTable } from '../../../kit/DataTable';
 import { Empty } from '../../../kit/Empty';
+import { FilterText } from '../../../kit/FilterText';
 import { Status } from '../../../kit/Status';
 import { When } from '../../../kit/Time';
 import { usePaged } from '../../../kit/usePaged';
-import { FilterText } from '../fields';
 import { ConnectorsDocumentsDocument } from '../work.gql';
 
 const route = getRouteApi('/shell/connectors/$connectorId');

@@ -5,13 +5,13 @@ import { formatBytes, t } from '../../../i18n';
 import { confirm } from '../../../kit/confirm';
 import { DataTable } from '../../../kit/DataTable';
 import { Empty } from '../../../kit/Empty';
+import { FilterText } from '../../../kit/FilterText';
 import { When } from '../../../kit/Time';
 import { Upload } from '../../../kit/Upload';
 import { useAction } from '../../../kit/useAction';
 import { usePaged } from '../../../kit/usePaged';
 import { useMay } from '../../../session/Me';
 import { ConnectorsStartSyncDocument } from '../connector.gql';
-import { FilterText } from '../fields';
 import { ConnectorsDeleteFilesDocument, ConnectorsFilesDocument } from '../work.gql';
 
 const route = getRouteApi('/shell/connectors/$connectorId');
@@ -34,6 +34,7 @@ export function Files({ connectorId, isSyncing }: { connectorId: string; isSynci
       title: t('connectors.files.deleteTitle', { count: paths.length }),
       body: t('connectors.files.deleteBody'),
       action: t('common.delete'),
+      typed: paths.length === 1 ? paths[0] : t('connectors.files.count', { count: paths.length }),
     });
     if (!isCertain || !(await remove.run({ connectorId, paths }))) return;
     setSelected(new Set());

@@ -5,12 +5,12 @@ import type { SyncItemStatus } from '../../../gql/schema';
 import { t, tValue } from '../../../i18n';
 import { DataTable } from '../../../kit/DataTable';
 import { Empty } from '../../../kit/Empty';
+import { FilterText } from '../../../kit/FilterText';
 import { Status } from '../../../kit/Status';
 import { When } from '../../../kit/Time';
 import { useAction } from '../../../kit/useAction';
 import { usePaged } from '../../../kit/usePaged';
 import { useMay } from '../../../session/Me';
-import { FilterText } from '../fields';
 import { useTurn } from '../useTurn';
 import { ConnectorsAllowItemDocument, ConnectorsItemsDocument, ConnectorsRetryItemsDocument } from '../work.gql';
 

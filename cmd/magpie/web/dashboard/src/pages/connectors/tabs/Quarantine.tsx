@@ -4,12 +4,12 @@ import { formatNumber, formatTime, t } from '../../../i18n';
 import { confirm } from '../../../kit/confirm';
 import { DataTable } from '../../../kit/DataTable';
 import { Empty } from '../../../kit/Empty';
+import { FilterText } from '../../../kit/FilterText';
 import { When } from '../../../kit/Time';
 import { useAction } from '../../../kit/useAction';
 import { usePaged } from '../../../kit/usePaged';
 import { May } from '../../../session/Me';
 import type { Connector } from '../ConnectorPage';
-import { FilterText } from '../fields';
 import { ConnectorsApproveDeletionDocument, ConnectorsDismissDeletionDocument, ConnectorsQuarantineDocument } from '../work.gql';
 
 const route = getRouteApi('/shell/connectors/$connectorId');

@@ -86,16 +86,7 @@ export function AskPage() {
               {t('search.ask.new')}
             </Button>
           )}
-          {id && conversation.title !== null && (
-            <ConversationMenu
-              conversation={{ id, title: conversation.title }}
-              onRenamed={renamed}
-              onDeleted={() => {
-                setVersion((n) => n + 1);
-                void navigate({ to: '/ask', search: {} });
-              }}
-            />
-          )}
+          {id && conversation.title !== null && <ConversationMenu conversation={{ id, title: conversation.title }} onRenamed={renamed} />}
         </>
       }
     >

@@ -1,10 +1,11 @@
 import { ActionIcon, Button, Group, Menu, Modal, Stack, TextInput } from '@mantine/core';
+import { useNavigate, useRouterState } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useClient } from 'urql';
 import { problemOf } from '../../../api/errors';
 import type { ExportFormat } from '../../../gql/schema';
 import { t } from '../../../i18n';
-import { confirm } from '../../../kit/confirm';
+import { deleteLater } from '../../../kit/deletions';
 import { Icon } from '../../../kit/Icon';
 import { failed } from '../../../kit/notify';
 import { useAction } from '../../../kit/useAction';
@@ -13,7 +14,6 @@ import { AskDeleteDocument, AskExportDocument, AskRenameDocument } from './ask.g
 interface Props {
   conversation: { id: string; title: string };
   onRenamed: (title: string) => void;
-  onDeleted: () => void;
 }
 
 // save hands a text to the browser as a file.
@@ -26,10 +26,12 @@ function save(name: string, type: string, content: string) {
 }
 
 // ConversationMenu renames, exports and deletes a conversation.
-export function ConversationMenu({ conversation, onRenamed, onDeleted }: Props) {
+export function ConversationMenu({ conversation, onRenamed }: Props) {
   const client = useClient();
   const [renaming, setRenaming] = useState(false);
-  const remove = useAction(AskDeleteDocument, { success: t('common.deleted') });
+  const navigate = useNavigate();
+  const path = `/ask/${conversation.id}`;
+  const isShown = useRouterState({ select: (state) => state.location.pathname === path });
   const exported = async (format: ExportFormat) => {
     const { data, error } = await client
       .query(AskExportDocument, { id: conversation.id, format }, { requestPolicy: 'network-only' })
@@ -37,13 +39,12 @@ export function ConversationMenu({ conversation, onRenamed, onDeleted }: Props) 
     if (data) save(data.exportConversation.fileName, data.exportConversation.mediaType, data.exportConversation.content);
     else failed(error);
   };
-  const deleteIt = async () => {
-    const question = {
-      title: t('search.ask.delete'),
-      body: t('search.ask.deleteHelp', { title: conversation.title }),
-      action: t('common.delete'),
+  const deleteIt = () => {
+    const undone = () => {
+      if (isShown) void navigate({ to: path });
     };
-    if ((await confirm(question)) && (await remove.run({ id: conversation.id }))) onDeleted();
+    deleteLater(client, AskDeleteDocument, { id: conversation.id }, { name: conversation.title, undone });
+    if (isShown) void navigate({ to: '/ask', search: {} });
   };
   return (
     <>
@@ -64,7 +65,7 @@ export function ConversationMenu({ conversation, onRenamed, onDeleted }: Props) 
             {t('search.ask.exportJSON')}
           </Menu.Item>
           <Menu.Divider />
-          <Menu.Item leftSection={<Icon name="trash" size={16} />} onClick={() => void deleteIt()}>
+          <Menu.Item leftSection={<Icon name="trash" size={16} />} onClick={deleteIt}>
             {t('common.delete')}
           </Menu.Item>
         </Menu.Dropdown>

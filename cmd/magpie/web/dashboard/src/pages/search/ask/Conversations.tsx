@@ -4,6 +4,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { formatAgo, t } from '../../../i18n';
 import { confirm } from '../../../kit/confirm';
+import { useDeleted, without } from '../../../kit/deletions';
 import { Icon } from '../../../kit/Icon';
 import { ProblemNotice } from '../../../kit/Problem';
 import { useAction } from '../../../kit/useAction';
@@ -26,7 +27,8 @@ export function Conversations({ current, version, onOpen, onRenamed }: Props) {
   const [typed, setTyped] = useState('');
   const [matching] = useDebouncedValue(typed.trim(), 300);
   const [gone, setGone] = useState(new Set<string>());
-  const list = usePaged(AskConversationsDocument, { matching: matching || null }, (data) => data.conversations, { pageSize: 30 });
+  const all = usePaged(AskConversationsDocument, { matching: matching || null }, (data) => data.conversations, { pageSize: 30 });
+  const list = without(all, useDeleted());
   const reload = useRef(list.reload);
   reload.current = list.reload;
   useEffect(() => {
@@ -81,15 +83,7 @@ export function Conversations({ current, version, onOpen, onRenamed }: Props) {
               noWrap
               styles={{ body: { minWidth: 0 }, description: { color: 'var(--mantine-color-dimmed)' } }}
             />
-            <ConversationMenu
-              conversation={conversation}
-              onRenamed={(title) => onRenamed(conversation.id, title)}
-              onDeleted={() => {
-                setGone(new Set([...gone, conversation.id]));
-                list.reload();
-                if (conversation.id === current) void navigate({ to: '/ask', search: {} });
-              }}
-            />
+            <ConversationMenu conversation={conversation} onRenamed={(title) => onRenamed(conversation.id, title)} />
           </Group>
         ))}
       </Stack>

@@ -13,6 +13,7 @@ import { Page } from '../../../kit/Page';
 import { ProblemNotice } from '../../../kit/Problem';
 import { Status } from '../../../kit/Status';
 import { When } from '../../../kit/Time';
+import { offerUndo } from '../../../kit/undo';
 import { useAction } from '../../../kit/useAction';
 import { useMay } from '../../../session/Me';
 import { DocumentText } from './DocumentText';
@@ -29,7 +30,6 @@ import { Passages } from './Passages';
 import { Readers } from './Readers';
 import { Summary } from './Summary';
 import type { Tab } from './state';
-import { offerUndo } from './undo';
 
 // DocumentPage shows one document, and follows its state.
 export function DocumentPage() {
@@ -160,7 +160,7 @@ function Actions({ document }: { document: DocumentsFieldsFragment }) {
     };
     if (!(await confirm(question)) || !(await remove.run({ id, connectorId }))) return;
     await navigate({ to: '/documents' });
-    offerUndo(t('search.doc.deleted', { title: title || path }), () => {
+    offerUndo(t('common.deletedOne', { name: title || path }), () => {
       void restore.run({ id, connectorId }).then((data) => data && navigate({ to: `/documents/${id}` }));
     });
   };
