@@ -1,18 +1,13 @@
 import { Modal, ScrollArea, Text, TextInput, UnstyledButton } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import { type KeyboardEvent, useId, useState } from 'react';
+import { type KeyboardEvent, useEffect, useId, useState } from 'react';
 import { t } from '../i18n';
-import { Icon, type IconName } from '../kit/Icon';
+import { Icon } from '../kit/Icon';
 import { includes, useMe } from '../session/Me';
 import { places } from './nav';
+import { type Command, useActions } from './useActions';
 
-interface Command {
-  label: string;
-  icon: IconName;
-  run: () => void;
-}
-
-// Commands is the list of pages that Ctrl K opens; a text that is no page is searched for.
+// Commands is the list of pages and actions that Ctrl K opens; a text that names none is searched for.
 export default function Commands({ close }: { close: () => void }) {
   const me = useMe();
   const navigate = useNavigate();
@@ -20,10 +15,12 @@ export default function Commands({ close }: { close: () => void }) {
   const [at, setAt] = useState(0);
   const id = useId();
   const wanted = text.trim().toLocaleLowerCase();
-  const commands: Command[] = places
+  const pages: Command[] = places
     .flatMap((group) => group.places)
-    .filter(({ atLeast, label }) => includes(me.role, atLeast) && t(label).toLocaleLowerCase().includes(wanted))
+    .filter(({ atLeast }) => includes(me.role, atLeast))
     .map(({ to, label, icon }) => ({ label: t(label), icon, run: () => void navigate({ to }) }));
+  const commands = [...pages, ...useActions()].filter(({ label }) => label.toLocaleLowerCase().includes(wanted));
+  const isNamed = commands.length > 0;
   if (wanted) {
     const q = text.trim();
     commands.push({
@@ -34,6 +31,7 @@ export default function Commands({ close }: { close: () => void }) {
     commands.push({ label: t('common.askAbout', { text: q }), icon: 'ask', run: () => void navigate({ to: '/ask', search: { q } }) });
   }
   const chosen = Math.min(at, commands.length - 1);
+  useEffect(() => document.getElementById(`${id}-${chosen}`)?.scrollIntoView({ block: 'nearest' }), [id, chosen]);
   const run = (command: Command | undefined) => {
     close();
     command?.run();
@@ -64,6 +62,9 @@ export default function Commands({ close }: { close: () => void }) {
         aria-controls={id}
         aria-activedescendant={`${id}-${chosen}`}
       />
+      <Text size="sm" c="dimmed" px="sm" mt={isNamed ? undefined : 'xs'} role="status">
+        {isNamed ? '' : t('common.commandsNone')}
+      </Text>
       <ScrollArea.Autosize mah="50vh" mt="xs">
         <div role="listbox" id={id} aria-label={t('common.commands')}>
           {commands.map((command, n) => (

@@ -13,7 +13,7 @@ import {
   Tooltip,
   useMantineColorScheme,
 } from '@mantine/core';
-import { useDisclosure, useHotkeys, useNetwork } from '@mantine/hooks';
+import { useDisclosure, useHotkeys, useNetwork, useWindowEvent } from '@mantine/hooks';
 import { Notifications } from '@mantine/notifications';
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { type ComponentType, lazy, Suspense, useEffect, useState } from 'react';
@@ -28,6 +28,7 @@ import { includes, MeProvider, useMe } from '../session/Me';
 import { ApplyPreferences, themeOf, useSavePreferences } from '../session/preferences';
 import { begin, end } from '../session/session';
 import { WorkspacesDocument } from '../session/session.gql';
+import { isSlash } from './keys';
 import { places } from './nav';
 
 const Commands = lazy(() => import('./Commands'));
@@ -57,17 +58,14 @@ function Frame() {
   const navigate = useNavigate();
   const path = useRouterState({ select: (state) => state.location.pathname });
   const { online } = useNetwork();
-  useHotkeys([
-    ['mod+K', () => setCommands(true)],
-    [
-      '/',
-      () => {
-        const box = document.querySelector<HTMLInputElement>('[data-search-box]');
-        if (box) box.focus();
-        else void navigate({ to: '/search' });
-      },
-    ],
-  ]);
+  useHotkeys([['mod+K', () => setCommands(true)]], []); // in text fields, too
+  useWindowEvent('keydown', (event) => {
+    if (!isSlash(event) || event.defaultPrevented) return;
+    event.preventDefault();
+    const box = document.querySelector<HTMLInputElement>('[data-search-box]');
+    if (box) box.focus();
+    else void navigate({ to: '/search' });
+  });
   return (
     <AppShell
       header={{ height: 56 }}

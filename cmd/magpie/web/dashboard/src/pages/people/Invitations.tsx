@@ -37,9 +37,10 @@ const states = ['PENDING', 'ACCEPTED', 'EXPIRED', 'REVOKED'] as const;
 export function Invitations() {
   const me = useMe();
   const navigate = useNavigate();
-  const { status } = useSearch({ from: '/shell/people' });
+  const { status, invite: inviting = false } = useSearch({ from: '/shell/people' });
   const list = usePaged(PeopleInvitationsDocument, { status: status ?? null }, (data) => data.invitations);
-  const [inviting, setInviting] = useState(false);
+  const setInviting = (invite: boolean) =>
+    void navigate({ to: '/people', search: { tab: 'invitations', status, invite: invite || undefined }, replace: true });
   const [sent, setSent] = useState<Sent | null>(null);
   const resend = useAction(PeopleResendDocument);
   const revoke = useAction(PeopleRevokeDocument, { success: t('people.inviteRevoked') });

@@ -11,8 +11,9 @@ export interface PeopleSearch {
   // A part of a name or an address, and a role, of members.
   text?: string;
   role?: Role;
-  // The state of invitations.
+  // The state of invitations, and whether the form of a new one is open.
   status?: InvitationStatus;
+  invite?: boolean;
   // Of groups, and of the check of a document.
   connector?: string;
   group?: string;
@@ -28,6 +29,7 @@ export function peopleSearch(search: Record<string, unknown>): PeopleSearch {
     text: text(search.text),
     role: oneOf(search.role, ['VIEWER', 'EDITOR', 'ADMIN', 'OWNER'] as const),
     status: oneOf(search.status, ['PENDING', 'ACCEPTED', 'EXPIRED', 'REVOKED'] as const),
+    invite: search.invite === true || undefined,
     connector: text(search.connector),
     group: text(search.group),
     document: text(search.document),
