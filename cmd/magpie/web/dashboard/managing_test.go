@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
 )
@@ -133,6 +134,12 @@ func analyticsFlow(p *person, _ *world) {
 	}
 	p.tab("Without results")
 	p.row("zeppelin")
+	p.open(p.Text(`location.pathname + location.search`))
+	p.row("zeppelin")
+	p.Is(`all("[role=tab][aria-selected=true]").at(-1).innerText`, "Without results")
+	p.Eval(rowWith("zeppelin")+`.focus()`, nil)
+	p.Press(kb.End)
+	p.Is(`document.activeElement.tagName`, "TR")
 	p.hit("zeppelin")
 	p.Until(`location.pathname === "/search" && new URLSearchParams(location.search).get("q")?.includes("zeppelin")`)
 }
@@ -179,9 +186,9 @@ func accountFlow(p *person, m *world) {
 	p.Until(`document.documentElement.dataset.mantineColorScheme === "light"`)
 	p.hit("End")
 	p.sees("The session has ended")
-	other.Do() // it is still open
-	other.open("/search")
-	other.Until(`location.pathname === "/sign-in"`)
+	// The page that is still open has to sign in, and goes on there.
+	other.Eval(`history.pushState({}, "", "/documents?q=lamps")`, nil)
+	other.Until(`location.pathname === "/sign-in" && new URLSearchParams(location.search).get("next") === "/documents?q=lamps"`)
 }
 
 // usageFlow reads the pages that only show.
@@ -195,6 +202,9 @@ func usageFlow(p *person, _ *world) {
 	p.sees("Schema of the database")
 	p.sees("stand-in")
 	p.row("magpie-upkeep")
+	p.Eval(`document.querySelector("[aria-label=Queues] tr[tabindex='0']").focus()`, nil)
+	p.Press(kb.ArrowDown)
+	p.Until(`document.activeElement.rowIndex === 2`)
 	p.Press("k", input.ModifierCtrl)
 	p.Until(`document.activeElement.matches("[role=dialog] input")`)
 	p.accessibleHere("the commands")

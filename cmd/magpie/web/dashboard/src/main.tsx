@@ -4,6 +4,7 @@ import { MantineProvider } from '@mantine/core';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { shellRoute } from './app/root';
 import { router } from './app/router';
 import { theme } from './app/theme';
 import { loadMessages } from './i18n';
@@ -15,8 +16,12 @@ const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"
 // With this the lock of scrolling behind dialogs marks its style, as the content security policy demands.
 Object.assign(globalThis, { __webpack_nonce__: nonce });
 
-onSession((signedIn) => {
-  if (!signedIn) void router.navigate({ to: '/sign-in', search: {} });
+// Who comes back after a session that has expired goes on where it was.
+onSession((signedIn, expired) => {
+  if (signedIn) return;
+  const { href } = router.state.location;
+  const isInside = router.state.matches.some(({ routeId }) => routeId === shellRoute.id);
+  void router.navigate({ to: '/sign-in', search: expired && isInside && href !== '/' ? { next: href } : {} });
 });
 
 function App() {

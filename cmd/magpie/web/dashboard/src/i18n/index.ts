@@ -5,6 +5,7 @@
 import { type Messages, setupI18n } from '@lingui/core';
 import type { Keys } from './keys';
 import { addWords } from './words';
+import { timeZone } from './zone';
 
 export const languages = { en: 'English', de: 'Deutsch' } as const;
 export type Language = keyof typeof languages;
@@ -65,21 +66,18 @@ export function tValue(key: string, fallback: string): string {
   return i18n.messages[key] === undefined ? fallback : i18n._(key);
 }
 
-const zone = () => localStorage.getItem('magpie-time-zone') ?? undefined;
-
-// setTimeZone remembers the time zone of dates; null is that of the browser.
-export function setTimeZone(name: string | null) {
-  if (name) localStorage.setItem('magpie-time-zone', name);
-  else localStorage.removeItem('magpie-time-zone');
-}
-
 // Dates and numbers in the person's language and time zone.
 export function formatTime(value: string | number | Date): string {
-  return new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short', timeZone: zone() }).format(new Date(value));
+  return new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short', timeZone: timeZone() }).format(new Date(value));
 }
 
 export function formatDate(value: string | number | Date): string {
-  return new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: zone() }).format(new Date(value));
+  return new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: timeZone() }).format(new Date(value));
+}
+
+// formatDay returns a day such as 2026-01-31, which is in no time zone, without its year.
+export function formatDay(day: string): string {
+  return new Intl.DateTimeFormat(language, { month: 'short', day: 'numeric', timeZone: 'UTC' }).format(new Date(day));
 }
 
 export function formatNumber(value: number, digits = 0): string {

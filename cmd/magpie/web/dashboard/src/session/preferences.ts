@@ -3,7 +3,8 @@
 import { type MantineColorScheme, useMantineColorScheme } from '@mantine/core';
 import { useCallback, useEffect, useRef } from 'react';
 import type { PreferencesInput, Theme } from '../gql/schema';
-import { language, languages, setLanguage, setTimeZone } from '../i18n';
+import { language, languages, setLanguage } from '../i18n';
+import { setTimeZone } from '../i18n/zone';
 import { useAction } from '../kit/useAction';
 import { useMe } from './Me';
 import { SavePreferencesDocument } from './preferences.gql';

@@ -1,8 +1,9 @@
 import { Button, Loader, SimpleGrid, Stack, Tabs, Text, Title } from '@mantine/core';
-import { Link, useSearch } from '@tanstack/react-router';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useQuery } from 'urql';
-import { formatDate, formatNumber, formatPercent, t } from '../../i18n';
+import { oneOf } from '../../app/params';
+import { formatDay, formatNumber, formatPercent, t } from '../../i18n';
 import { Chart } from '../../kit/Chart';
 import { csv, saveFile } from '../../kit/csv';
 import { Empty } from '../../kit/Empty';
@@ -14,7 +15,9 @@ import { ProblemNotice } from '../../kit/Problem';
 import { AnalyticsFilters } from './AnalyticsFilters';
 import { InsightsAnalyticsDocument, type InsightsAnalyticsQuery, type InsightsTotalsFragment } from './insights.gql';
 import { Questions } from './Questions';
-import { spanOf } from './span';
+import { lists, spanOf } from './span';
+
+const route = getRouteApi('/shell/analytics');
 
 // AnalyticsPage shows what people ask, and what they do not find.
 export function AnalyticsPage() {
@@ -28,7 +31,7 @@ export function AnalyticsPage() {
 }
 
 function Statistics() {
-  const search = useSearch({ from: '/shell/analytics' });
+  const search = route.useSearch();
   const { days, from, to } = search;
   const span = useMemo(() => spanOf({ days, from, to }), [days, from, to]);
   const [{ data, error, fetching }, again] = useQuery({
@@ -46,6 +49,8 @@ function Statistics() {
 }
 
 function Report({ data }: { data: InsightsAnalyticsQuery }) {
+  const { list = lists[0] } = route.useSearch();
+  const navigate = route.useNavigate();
   const { totals, daily } = data.now;
   if (totals.searches + totals.chats === 0 && data.before.totals.searches + data.before.totals.chats === 0) {
     return (
@@ -62,7 +67,7 @@ function Report({ data }: { data: InsightsAnalyticsQuery }) {
       </Empty>
     );
   }
-  const labels = daily.map(({ date }) => formatDate(`${date}T12:00:00Z`).replace(/,? \d{4}$/, ''));
+  const labels = daily.map(({ date }) => formatDay(date));
   const series = (key: 'searches' | 'chats' | 'zeroResults' | 'clicks' | 'positiveFeedback' | 'negativeFeedback') => ({
     key,
     name: t(`insights.${key}`),
@@ -92,7 +97,13 @@ function Report({ data }: { data: InsightsAnalyticsQuery }) {
       <Title order={2} size="h4">
         {t('insights.questions')}
       </Title>
-      <Tabs defaultValue="topQueries" keepMounted={false}>
+      <Tabs
+        value={list}
+        onChange={(next) =>
+          void navigate({ search: (old) => ({ ...old, list: next === lists[0] ? undefined : oneOf(next, lists) }), replace: true })
+        }
+        keepMounted={false}
+      >
         <Tabs.List aria-label={t('insights.questions')}>
           {lists.map((name) => (
             <Tabs.Tab key={name} value={name}>
@@ -117,8 +128,6 @@ function Report({ data }: { data: InsightsAnalyticsQuery }) {
     </>
   );
 }
-
-const lists = ['topQueries', 'zeroResultQueries', 'lowScoreQueries', 'unclickedQueries'] as const;
 
 function Totals({ now, before }: { now: InsightsTotalsFragment; before: InsightsTotalsFragment }) {
   const milliseconds = (value: number) => t('insights.ms', { value: formatNumber(value) });

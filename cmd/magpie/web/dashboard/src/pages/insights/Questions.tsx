@@ -1,61 +1,52 @@
-import { Anchor, Table, Text } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
+import { Text } from '@mantine/core';
 import { formatNumber, t } from '../../i18n';
+import { type Column, DataTable } from '../../kit/DataTable';
+import { TextLink } from '../../kit/links';
 import { When } from '../../kit/Time';
+import { useSteps } from '../../kit/usePaged';
 import type { InsightsCountFragment } from './insights.gql';
+
+const most = 100; // questions of a list
 
 // Questions is a table of questions, each of which can be asked again.
 export function Questions({ label, rows }: { label: string; rows: InsightsCountFragment[] }) {
-  if (rows.length === 0) {
-    return <Text size="sm">{t('insights.noQuestion')}</Text>;
-  }
+  const list = useSteps(rows, label);
+  const columns: Column<InsightsCountFragment>[] = [
+    {
+      key: 'question',
+      title: t('insights.question'),
+      cell: ({ query, collectionId }) => (
+        <TextLink to="/search" search={{ q: query, collection: collectionId ?? undefined }} size="sm">
+          {query}
+        </TextLink>
+      ),
+    },
+    { key: 'asked', title: t('insights.asked'), align: 'right', cell: ({ count }) => formatNumber(count) },
+    { key: 'none', title: t('insights.zeroResults'), from: 'xs', align: 'right', cell: ({ zeroResults }) => formatNumber(zeroResults) },
+    { key: 'clicks', title: t('insights.clicks'), from: 'sm', align: 'right', cell: ({ clicks }) => formatNumber(clicks) },
+    {
+      key: 'score',
+      title: t('insights.score'),
+      from: 'sm',
+      align: 'right',
+      cell: ({ averageScore }) => (averageScore == null ? '–' : formatNumber(averageScore, 2)),
+    },
+    { key: 'last', title: t('insights.last'), from: 'md', cell: ({ lastAt }) => <When at={lastAt} /> },
+  ];
   return (
-    <Table aria-label={label}>
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>{t('insights.question')}</Table.Th>
-          <Table.Th ta="right">{t('insights.asked')}</Table.Th>
-          <Table.Th ta="right" visibleFrom="xs">
-            {t('insights.zeroResults')}
-          </Table.Th>
-          <Table.Th ta="right" visibleFrom="sm">
-            {t('insights.clicks')}
-          </Table.Th>
-          <Table.Th ta="right" visibleFrom="sm">
-            {t('insights.score')}
-          </Table.Th>
-          <Table.Th visibleFrom="md">{t('insights.last')}</Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {rows.map((row) => (
-          <Table.Tr key={row.query}>
-            <Table.Td className="wrap">
-              <Anchor
-                size="sm"
-                renderRoot={(props) => (
-                  <Link to="/search" search={{ q: row.query, collection: row.collectionId ?? undefined }} {...props} />
-                )}
-              >
-                {row.query}
-              </Anchor>
-            </Table.Td>
-            <Table.Td ta="right">{formatNumber(row.count)}</Table.Td>
-            <Table.Td ta="right" visibleFrom="xs">
-              {formatNumber(row.zeroResults)}
-            </Table.Td>
-            <Table.Td ta="right" visibleFrom="sm">
-              {formatNumber(row.clicks)}
-            </Table.Td>
-            <Table.Td ta="right" visibleFrom="sm">
-              {row.averageScore == null ? '–' : formatNumber(row.averageScore, 2)}
-            </Table.Td>
-            <Table.Td visibleFrom="md">
-              <When at={row.lastAt} />
-            </Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </Table>
+    <>
+      <DataTable
+        label={label}
+        columns={columns}
+        list={list}
+        rowKey={({ query, collectionId }) => `${collectionId} ${query}`}
+        empty={<Text size="sm">{t('insights.noQuestion')}</Text>}
+      />
+      {rows.length >= most && !list.hasMore && (
+        <Text size="xs" c="dimmed">
+          {t('insights.most', { count: most })}
+        </Text>
+      )}
+    </>
   );
 }

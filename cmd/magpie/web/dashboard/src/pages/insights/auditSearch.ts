@@ -2,6 +2,7 @@
 
 import { day, typed } from '../../app/params';
 import type { AuditFilter } from '../../gql/schema';
+import { startOf } from '../../i18n/zone';
 
 export interface AuditSearch {
   actor?: string;
@@ -9,7 +10,7 @@ export interface AuditSearch {
   action?: string;
   target?: string;
   targetId?: string;
-  // Days, YYYY-MM-DD, in the zone of the browser; both are included.
+  // Days, YYYY-MM-DD, in the zone of the person; both are included.
   from?: string;
   to?: string;
   text?: string;
@@ -61,15 +62,13 @@ export function auditSearch(search: Record<string, unknown>): AuditSearch {
 
 // filterOf returns the filter of the service; to is exclusive there.
 export function filterOf(search: AuditSearch): AuditFilter {
-  const next = search.to ? new Date(`${search.to}T00:00:00`) : null;
-  next?.setDate(next.getDate() + 1);
   return {
     actor: search.actor,
     action: search.action,
     targetKind: search.target,
     targetId: search.targetId,
-    from: search.from ? new Date(`${search.from}T00:00:00`).toISOString() : undefined,
-    to: next?.toISOString(),
+    from: startOf(search.from ?? '') ?? undefined,
+    to: startOf(search.to ?? '', 1) ?? undefined,
     matching: search.text,
   };
 }

@@ -1,9 +1,11 @@
 // The state of the page of statistics in the address.
 
-import { day, text } from '../../app/params';
+import { day, oneOf, text } from '../../app/params';
 import type { QueryKind } from '../../gql/schema';
 
 export const spans = [7, 30, 90] as const;
+
+export const lists = ['topQueries', 'zeroResultQueries', 'lowScoreQueries', 'unclickedQueries'] as const;
 
 export interface AnalyticsSearch {
   days?: (typeof spans)[number];
@@ -13,6 +15,8 @@ export interface AnalyticsSearch {
   collection?: string;
   key?: string;
   kind?: QueryKind;
+  // The list of questions that is shown.
+  list?: (typeof lists)[number];
 }
 
 export function analyticsSearch(search: Record<string, unknown>): AnalyticsSearch {
@@ -23,7 +27,8 @@ export function analyticsSearch(search: Record<string, unknown>): AnalyticsSearc
     ...(from && to && from <= to ? { from, to } : {}),
     collection: text(search.collection, 100),
     key: text(search.key, 100),
-    kind: (['SEARCH', 'CHAT'] as const).find((kind) => kind === search.kind),
+    kind: oneOf(search.kind, ['SEARCH', 'CHAT']),
+    list: oneOf(search.list, lists),
   };
 }
 

@@ -2,9 +2,10 @@ import { Fieldset, NumberInput, Radio, Select, Stack, Switch, TagsInput, Textare
 import { useQuery } from 'urql';
 import type { Problem } from '../../api/errors';
 import { t } from '../../i18n';
+import { dayOf } from '../../i18n/zone';
 import { CollectionField, CollectionsField } from './CollectionsField';
 import { isHostEntry } from './hosts';
-import { dayOf, type KeyDraft } from './keyDraft';
+import type { KeyDraft } from './keyDraft';
 import { KeysModelsDocument } from './keys.gql';
 
 interface Props {

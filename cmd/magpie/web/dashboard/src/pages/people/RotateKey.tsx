@@ -2,10 +2,10 @@ import { Button, Checkbox, Group, Modal, Select, Stack, Text, TextInput } from '
 import { type FormEvent, useState } from 'react';
 import { problemOf } from '../../api/errors';
 import { t } from '../../i18n';
+import { dayOf, endOf } from '../../i18n/zone';
 import { ProblemNotice } from '../../kit/Problem';
 import { useAction } from '../../kit/useAction';
 import { KeySnippets } from './KeySnippets';
-import { dayOf, endOf } from './keyDraft';
 import { type KeyRowFragment, KeysRotateDocument, type KeysRotateMutation } from './keys.gql';
 import { CreatedKeys } from './NewKeyPage';
 

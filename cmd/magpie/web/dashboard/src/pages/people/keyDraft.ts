@@ -1,5 +1,6 @@
 // What a form of a key holds, and what of it is sent.
 import type { CreateApiKeyInput, UpdateApiKeyInput } from '../../gql/schema';
+import { dayOf, endOf } from '../../i18n/zone';
 import type { KeyRowFragment } from './keys.gql';
 
 export interface KeyDraft {
@@ -53,19 +54,6 @@ export function draftOf(key: KeyRowFragment): KeyDraft {
     rateLimitPerMinute: key.rateLimitPerMinute ?? null,
     expiresOn: key.expiresAt ? dayOf(key.expiresAt) : '',
   };
-}
-
-// dayOf returns the day of a time in the zone of the browser.
-export function dayOf(time: string | number | Date): string {
-  const at = new Date(time);
-  const two = (n: number) => String(n).padStart(2, '0');
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-}
-
-// endOf returns the last second of a day in the zone of the browser; null without one.
-export function endOf(day: string): string | null {
-  const at = new Date(`${day}T23:59:59`);
-  return Number.isNaN(at.getTime()) ? null : at.toISOString();
 }
 
 // created returns the input of a new key.
