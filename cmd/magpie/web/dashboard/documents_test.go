@@ -1,6 +1,8 @@
 package dashboard_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/input"
@@ -29,7 +31,11 @@ func TestReading(t *testing.T) {
 	m := newWorld(t)
 	collection := m.make(t, `mutation { createCollection(input: {name: "Archive"}) { id } }`, nil)
 	connector := m.make(t, `mutation($c: ID!) { createConnector(input: {name: "Cellar", type: "file_upload", collection: $c}) { id } }`, object{"c": collection})
-	m.Upload(connector, map[string]string{"cellar/old.md": hostile})
+	var stock strings.Builder
+	for shelf := range 300 {
+		fmt.Fprintf(&stock, "## Shelf %d\n\n%s\n", shelf, strings.Repeat(fmt.Sprintf("Part %d of the machine stands here. ", shelf), 30))
+	}
+	m.Upload(connector, map[string]string{"cellar/old.md": hostile, "cellar/stock.md": stock.String()})
 	m.Member("VIEWER")
 	s := newWebSite(t, "lamps")
 	crawler := m.make(t, `mutation($c: ID!, $config: Map!) { createConnector(input: {name: "Guide", type: "web_crawler", collection: $c, config: $config}) { id } }`,
@@ -39,6 +45,7 @@ func TestReading(t *testing.T) {
 		t.Helper()
 		return signIn(t, m.Magpie, stacktest.Email, stacktest.Password, path)
 	}
+	t.Run("passages", func(t *testing.T) { passagesFlow(owner(t, "/documents?q=stock")) })
 	t.Run("document", func(t *testing.T) { documentFlow(owner(t, "/documents")) })
 	t.Run("search", func(t *testing.T) { searchFlow(owner(t, "/search")) })
 }
@@ -52,6 +59,18 @@ func (m *world) sync(t *testing.T, connector string) {
 		m.GraphQL(&now, `query($id: ID!) { syncJob(id: $id) { status } }`, object{"id": job})
 		return now.SyncJob.Status == "COMPLETED"
 	})
+}
+
+// passagesFlow opens a passage far down in a long document.
+func passagesFlow(p *person) {
+	p.t.Helper()
+	p.Click(`all("tbody a")[0]`)
+	p.Until(`location.pathname.startsWith("/documents/") && settled()`)
+	p.open(p.Text(`location.pathname`) + "#passage-250")
+	p.Until(`all("#passage-250").some((e) => e.getBoundingClientRect().top > 56 && e.getBoundingClientRect().bottom < innerHeight)`)
+	p.Is(`document.querySelector("#passage-250").ariaCurrent`, "true")
+	p.Is(`all("[id^=passage-]").length < 60`, "true")
+	p.Clean()
 }
 
 // documentFlow reads a document, restricts it, deletes it and restores it.

@@ -69,7 +69,7 @@ export function Results({ results, dimmed, onOpen }: Props) {
       style={{ listStyle: 'none', opacity: dimmed ? 0.65 : 1 }}
     >
       {grouped(results).map(({ document, passages }) => (
-        <Paper key={document.documentId} component="li" p="md">
+        <Paper key={document.documentId} component="li" p="md" className="far">
           <DocumentLine document={document} onOpen={onOpen} />
           <Stack gap="sm" mt="xs">
             {passages.map((passage, n) => (
