@@ -148,6 +148,10 @@ func runningAnAgent(t *testing.T, m *world) {
 	p.sees("Step 1")
 	p.Click(`all("summary")[0]`)
 	p.sees("2 passages found")
+	p.hit("Source 1: Lamps")
+	p.Until(`all("[role=dialog] [aria-current=true]").some((e) => e.innerText.includes("night shift"))`)
+	p.hit("Close")
+	p.Until(`!all("[role=dialog]").length`)
 
 	p.tell(`Please use ask_human {"question": "Which lamp?", "options": ["Hall", "Stairs"]}`)
 	p.sees("Suggested answers")

@@ -79,6 +79,7 @@ func TestAskingQuestions(t *testing.T) {
 		t.Errorf("feedback that was taken back is %+v", got)
 	}
 
+	p.Do(chromedp.Reload())
 	p.hit("What do the documents say about “Spare lamps”?")
 	p.Until(`all("[data-question]").length === 2 && all("[aria-label='Good answer']").length === 2`)
 

@@ -6,17 +6,17 @@ import { t } from '../../i18n';
 import { Icon } from '../../kit/Icon';
 import { Markdown } from '../../kit/Markdown';
 import { ProblemNotice } from '../../kit/Problem';
-import { nodesOf } from '../../kit/usePaged';
+import type { Source } from '../search/ask/answers';
+import { Older } from '../search/ask/Messages';
+import { sourcesOf } from '../search/ask/sources';
+import { type Message, useConversation } from '../search/ask/useConversation';
+import { usePassageDrawer } from '../search/usePassageDrawer';
 import { type AgentFieldsFragment, AgentsChoicesDocument } from './agents.gql';
 import { beginRun, type Follower, followRun, useLiveRun } from './liveRun';
-import { RunView } from './RunView';
+import { Citation, RunView } from './RunView';
 import { ended } from './runState';
-import { AgentsConversationDocument, type AgentsConversationQuery } from './runs.gql';
 
 const route = getRouteApi('/shell/agents/$agentId');
-
-type Edge = NonNullable<NonNullable<AgentsConversationQuery['conversation']['messages']['edges']>[number]>;
-type Message = NonNullable<Edge['node']>;
 
 // useToolTitles returns the title of a tool by its name.
 export function useToolTitles(): (name: string) => string {
@@ -33,11 +33,9 @@ export function Chat({ agent }: { agent: AgentFieldsFragment }) {
   const [sent, setSent] = useState('');
   const live = useLiveRun(follower);
   const conversationId = conversation ?? live.state.conversationId ?? null;
-  const [{ data, error }, again] = useQuery({
-    query: AgentsConversationDocument,
-    variables: { id: conversationId ?? '' },
-    pause: !conversationId,
-  });
+  const stored = useConversation(conversationId);
+  const { messages, error, reload } = stored;
+  const { cite, drawer } = usePassageDrawer();
   // A run of the address that this page did not begin.
   useEffect(() => {
     setFollower((old) => {
@@ -47,8 +45,8 @@ export function Chat({ agent }: { agent: AgentFieldsFragment }) {
   }, [run]);
   const isOver = ended(live.state);
   useEffect(() => {
-    if (isOver && conversationId) again({ requestPolicy: 'network-only' });
-  }, [isOver, conversationId, again]);
+    if (isOver) void reload();
+  }, [isOver, reload]);
   const send = (text: string) => {
     setSent(text);
     const next = beginRun({ agentId: agent.id, message: text, conversationId }, (runId) => {
@@ -57,7 +55,6 @@ export function Chat({ agent }: { agent: AgentFieldsFragment }) {
     });
     setFollower(next);
   };
-  const messages = conversationId ? nodesOf(data?.conversation.messages) : [];
   const shown = messages.filter(({ role, runID }) => !(role === 'ASSISTANT' && follower && runID === live.state.runId));
   const isStored = shown.at(-1)?.role === 'USER' && shown.at(-1)?.content === sent;
   const isBusy = follower !== null && !isOver && live.connection !== 'failed';
@@ -67,7 +64,7 @@ export function Chat({ agent }: { agent: AgentFieldsFragment }) {
       {(conversationId || follower) && (
         <Group justify="space-between">
           <Text size="sm" c="dimmed" className="wrap">
-            {data?.conversation.title}
+            {stored.title}
           </Text>
           <Button
             size="xs"
@@ -83,15 +80,17 @@ export function Chat({ agent }: { agent: AgentFieldsFragment }) {
           </Button>
         </Group>
       )}
-      {error && !data && <ProblemNotice error={error} retry={() => again({ requestPolicy: 'network-only' })} />}
+      {error !== null && messages.length === 0 && <ProblemNotice error={error} retry={() => void reload()} />}
       {isNew && (
         <Paper p="lg">
           {agent.startMessage ? <Markdown>{agent.startMessage}</Markdown> : <Text c="dimmed">{t('agents.chat.begin')}</Text>}
         </Paper>
       )}
+      {stored.older && <Older onRead={stored.readOlder} />}
       {shown.map((message) => (
-        <MessageView key={message.id} message={message} agentId={agent.id} />
+        <MessageView key={message.id} message={message} agentId={agent.id} onCite={cite} />
       ))}
+      {drawer}
       {follower && sent && !isStored && <Said text={sent} />}
       {follower && <RunView live={live} titleOf={titleOf} />}
       <Composer busy={isBusy} onSend={send} />
@@ -109,24 +108,12 @@ function Said({ text }: { text: string }) {
   );
 }
 
-function MessageView({ message, agentId }: { message: Message; agentId: string }) {
+function MessageView({ message, agentId, onCite }: { message: Message; agentId: string; onCite: (source: Source) => void }) {
   if (message.role === 'USER') return <Said text={message.content} />;
-  const sources = message.sources ?? [];
+  const sources = sourcesOf(message);
   return (
-    <Stack gap={4}>
-      <Markdown
-        cite={(n) => {
-          const source = sources[n - 1] as { id?: string; title?: string } | undefined;
-          if (!source?.id) return <span>[{n}]</span>;
-          return (
-            <Anchor component={Link} to={`/documents/${source.id}`} aria-label={t('agents.run.source', { n, title: source.title ?? '' })}>
-              [{n}]
-            </Anchor>
-          );
-        }}
-      >
-        {message.content}
-      </Markdown>
+    <Stack gap={4} align="flex-start">
+      <Markdown cite={(n) => <Citation n={n} sources={sources} onCite={onCite} />}>{message.content}</Markdown>
       {message.runID && (
         <Anchor component={Link} to={`/agents/${agentId}/runs/${message.runID}`} size="xs">
           {t('agents.chat.steps')}

@@ -6,6 +6,8 @@ import { JSONView } from '../../kit/JSONView';
 import { Markdown } from '../../kit/Markdown';
 import { ProblemNotice } from '../../kit/Problem';
 import { useAction } from '../../kit/useAction';
+import type { Source } from '../search/ask/answers';
+import { usePassageDrawer } from '../search/usePassageDrawer';
 import { ApprovalPanel } from './ApprovalPanel';
 import type { LiveRun } from './liveRun';
 import { type CallPart, ended, type Part, type RunState } from './runState';
@@ -14,20 +16,29 @@ import { AgentsCancelRunDocument } from './runs.gql';
 // RunView shows a run as it goes on: its steps, the calls of tools, what it asks people, and the answer.
 export function RunView({ live, titleOf }: { live: LiveRun; titleOf: (tool: string) => string }) {
   const { state, connection, problem } = live;
+  const { cite, drawer } = usePassageDrawer();
   return (
     <Stack gap="sm">
+      {drawer}
       {state.parts.map((part, n) => (
-        <RunPart key={n} part={part} state={state} titleOf={titleOf} />
+        <RunPart key={n} part={part} state={state} titleOf={titleOf} onCite={cite} />
       ))}
       {connection === 'failed' && problem !== null && <ProblemNotice error={problem} />}
       {state.error && <RunFailure error={state.error} />}
       <Progress live={live} />
-      {state.phase === 'completed' && <Sources state={state} />}
+      {state.phase === 'completed' && <Sources state={state} onCite={cite} />}
     </Stack>
   );
 }
 
-function RunPart({ part, state, titleOf }: { part: Part; state: RunState; titleOf: (tool: string) => string }) {
+interface PartProps {
+  part: Part;
+  state: RunState;
+  titleOf: (tool: string) => string;
+  onCite: (source: Source) => void;
+}
+
+function RunPart({ part, state, titleOf, onCite }: PartProps) {
   switch (part.kind) {
     case 'step':
       return (
@@ -38,24 +49,29 @@ function RunPart({ part, state, titleOf }: { part: Part; state: RunState; titleO
     case 'call':
       return <Call call={part} titleOf={titleOf} />;
     default:
-      return <Markdown cite={(n) => <Citation n={n} state={state} />}>{part.text}</Markdown>;
+      return <Markdown cite={(n) => <Citation n={n} sources={state.sources} onCite={onCite} />}>{part.text}</Markdown>;
   }
 }
 
-// Citation opens the n-th source of the answer. While the answer is written, its sources are not known yet.
-function Citation({ n, state }: { n: number; state: RunState }) {
-  const source = state.sources[n - 1];
+// Citation opens what the n-th source of an answer says. While the answer is written, its sources are not known yet.
+export function Citation({ n, sources, onCite }: { n: number; sources: Source[]; onCite: (source: Source) => void }) {
+  const source = sources[n - 1];
   if (!source) return <span>[{n}]</span>;
   return (
     <Tooltip label={source.title}>
-      <Anchor component={Link} to={`/documents/${source.id}`} aria-label={t('agents.run.source', { n, title: source.title })}>
+      <Anchor
+        component="button"
+        type="button"
+        onClick={() => onCite(source)}
+        aria-label={t('agents.run.source', { n, title: source.title })}
+      >
         [{n}]
       </Anchor>
     </Tooltip>
   );
 }
 
-function Sources({ state }: { state: RunState }) {
+function Sources({ state, onCite }: { state: RunState; onCite: (source: Source) => void }) {
   return (
     <>
       {state.sources.length > 0 && (
@@ -66,7 +82,7 @@ function Sources({ state }: { state: RunState }) {
           <List type="ordered" size="sm" spacing={8} mt={4}>
             {state.sources.map((source) => (
               <List.Item key={source.id} className="wrap">
-                <Anchor component={Link} to={`/documents/${source.id}`} size="sm">
+                <Anchor component="button" type="button" size="sm" ta="left" mih={24} onClick={() => onCite(source)}>
                   {source.title}
                 </Anchor>
               </List.Item>

@@ -8,6 +8,8 @@ import { agentSearch, agentsSearch } from './search';
 
 const loader = () => Promise.all([loadMessages('agents'), loadWords()]);
 const parent = { getParentRoute: () => shellRoute, loader };
+// The pages of runs show passages of documents.
+const withPassages = { ...parent, loader: () => Promise.all([loader(), loadMessages('search')]) };
 
 const agents = createRoute({
   ...parent,
@@ -24,7 +26,7 @@ const newAgent = createRoute({
 });
 
 const agent = createRoute({
-  ...parent,
+  ...withPassages,
   path: '/agents/$agentId',
   validateSearch: agentSearch,
   component: lazyRouteComponent(() => import('./AgentPage'), 'AgentPage'),
@@ -37,7 +39,7 @@ const editAgent = createRoute({
 });
 
 const run = createRoute({
-  ...parent,
+  ...withPassages,
   path: '/agents/$agentId/runs/$runId',
   component: lazyRouteComponent(() => import('./RunPage'), 'RunPage'),
 });

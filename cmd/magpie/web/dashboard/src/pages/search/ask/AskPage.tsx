@@ -6,8 +6,8 @@ import { t } from '../../../i18n';
 import { Icon } from '../../../kit/Icon';
 import { Page } from '../../../kit/Page';
 import { useAction } from '../../../kit/useAction';
-import { PassageView } from '../PassageView';
-import { ask, type Cited, isOpen, resumeStored, type Source, stop, useAnswers } from './answers';
+import { usePassageDrawer } from '../usePassageDrawer';
+import { ask, isOpen, resumeStored, stop, useAnswers } from './answers';
 import { AskStopDocument } from './ask.gql';
 import { Composer } from './Composer';
 import { ConversationMenu } from './ConversationMenu';
@@ -23,7 +23,7 @@ export function AskPage() {
   const wide = useMediaQuery('(min-width: 62em)', undefined, { getInitialValueInEffect: false });
   const [drawer, { open, close }] = useDisclosure();
   const [collection, setCollection] = useState<string>();
-  const [cited, setCited] = useState<{ source: Source; passage: Cited | undefined } | null>(null);
+  const { cite, drawer: passage } = usePassageDrawer();
   const [version, setVersion] = useState(0);
   // The answer with which this page began a conversation.
   const [own, setOwn] = useState<string | null>(null);
@@ -97,13 +97,7 @@ export function AskPage() {
           </Box>
         )}
         <Stack style={{ flex: 1, minWidth: 0, minHeight: 'calc(100vh - 12rem)' }} justify="space-between">
-          <Thread
-            conversationId={id}
-            conversation={conversation}
-            answer={answer}
-            onAsk={put}
-            onCite={(source, passage = source.passages[0]) => setCited({ source, passage })}
-          />
+          <Thread conversationId={id} conversation={conversation} answer={answer} onAsk={put} onCite={cite} />
           <Composer
             busy={answer !== undefined && isOpen(answer)}
             canChoose={!id}
@@ -123,17 +117,7 @@ export function AskPage() {
       >
         {list}
       </Drawer>
-      <Drawer
-        opened={cited !== null}
-        onClose={() => setCited(null)}
-        position="right"
-        size="xl"
-        title={cited?.source.title}
-        styles={{ title: { overflowWrap: 'anywhere', fontWeight: 600 } }}
-        closeButtonProps={{ 'aria-label': t('common.close') }}
-      >
-        {cited && <PassageView documentId={cited.source.id} passageId={cited.passage?.id ?? null} url={cited.source.url} />}
-      </Drawer>
+      {passage}
     </Page>
   );
 }

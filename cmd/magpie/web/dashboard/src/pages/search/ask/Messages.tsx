@@ -3,29 +3,11 @@ import { t } from '../../../i18n';
 import { Copy } from '../../../kit/Copy';
 import { ProblemNotice } from '../../../kit/Problem';
 import { Ago } from '../../../kit/Time';
-import { Announced, AnswerText, FollowUp } from './Answer';
+import { Announced, AnswerText } from './Answer';
 import { type Answer, type Cited, isOpen, type Source } from './answers';
 import { Feedback } from './Feedback';
+import { sourcesOf } from './sources';
 import type { Message } from './useConversation';
-
-// sourcesOf reads the sources of a stored message.
-export function sourcesOf(message: Message): Source[] {
-  return (message.sources ?? []).flatMap(({ id, title, url, passages }) =>
-    typeof id === 'string' && typeof title === 'string'
-      ? [{ id, title, url: typeof url === 'string' ? url : null, passages: citedOf(passages) }]
-      : [],
-  );
-}
-
-// citedOf reads the passages of a source; messages of earlier versions have none.
-function citedOf(passages: unknown): Cited[] {
-  if (!Array.isArray(passages)) return [];
-  return passages.flatMap((one) =>
-    typeof one?.id === 'string'
-      ? [{ id: one.id, headingPath: Array.isArray(one.headingPath) ? one.headingPath.map(String) : [], excerpt: String(one.excerpt ?? '') }]
-      : [],
-  );
-}
 
 // Question is what the person asked.
 export function Question({ text }: { text: string }) {
@@ -100,11 +82,6 @@ export function Written({ answer, onCite, onAsk }: WrittenProps) {
       )}
     </Stack>
   );
-}
-
-// Followed are the follow-up questions of the last answer.
-export function Followed({ answer, onAsk }: { answer: Answer | undefined; onAsk: (question: string) => void }) {
-  return answer?.state === 'done' ? <FollowUp questions={answer.followUp} onAsk={onAsk} /> : null;
 }
 
 // Older reads older messages.

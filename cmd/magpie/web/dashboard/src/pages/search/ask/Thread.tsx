@@ -6,9 +6,10 @@ import { Empty } from '../../../kit/Empty';
 import { Icon } from '../../../kit/Icon';
 import { ProblemNotice } from '../../../kit/Problem';
 import { useMay } from '../../../session/Me';
-import { type Answer, type Cited, isOpen, type Source } from './answers';
+import { FollowUp } from './Answer';
+import { type Answer, type Cited, followUpOf, isOpen, type Source } from './answers';
 import { AskModelsDocument } from './ask.gql';
-import { Followed, Older, Question, Stored, Written } from './Messages';
+import { Older, Question, Stored, Written } from './Messages';
 import type { Conversation } from './useConversation';
 
 interface Props {
@@ -30,6 +31,13 @@ export function Thread({ conversationId, conversation, answer, onAsk, onCite }: 
   const asked = written && last?.role === 'USER' ? last : null;
   const question = written ? (written.question ?? asked?.content ?? null) : null;
   const shown = asked ? messages.slice(0, -1) : messages;
+  // After a reload of the page this tab still knows those of the last answer.
+  const followUp =
+    answer?.state === 'done'
+      ? answer.followUp
+      : !answer && last?.role === 'ASSISTANT'
+        ? followUpOf(conversationId, messages.at(-2)?.content)
+        : [];
   const end = useRef<HTMLDivElement>(null);
   // A conversation is shown from its end, and a new question from the question on.
   const isEmpty = messages.length === 0;
@@ -64,7 +72,7 @@ export function Thread({ conversationId, conversation, answer, onAsk, onCite }: 
         ))}
       {question && <Question text={question} />}
       {written && <Written answer={written} onCite={onCite} onAsk={onAsk} />}
-      <Followed answer={answer} onAsk={onAsk} />
+      {followUp.length > 0 && <FollowUp questions={followUp} onAsk={onAsk} />}
       {!written && last?.role === 'USER' && !loading && (
         <Alert variant="light" color="yellow" icon={<Icon name="info" />} title={t('search.ask.unanswered')}>
           <Button size="xs" variant="default" onClick={() => onAsk(last.content)}>

@@ -60,6 +60,33 @@ function publish(next: Answer[]) {
 
 function change(key: string, part: Partial<Answer>) {
   publish(answers.map((answer) => (answer.key === key ? { ...answer, ...part } : answer)));
+  if (part.state === 'done') keepFollowUp(find(key));
+}
+
+// The follow-up questions of the last answers, by conversation: the service does not store them.
+const storedFollowUps = 'magpie-follow-ups';
+type FollowUps = Record<string, { question: string | null; followUp: string[] }>;
+
+function readFollowUps(): FollowUps {
+  try {
+    return JSON.parse(sessionStorage.getItem(storedFollowUps) ?? '{}');
+  } catch {
+    return {};
+  }
+}
+
+function keepFollowUp(answer: Answer | undefined) {
+  if (!answer?.conversationId) return;
+  const { conversationId, question, followUp } = answer;
+  const { [conversationId]: _, ...others } = readFollowUps();
+  const kept = [...Object.entries(others), [conversationId, { question, followUp }]].slice(-most);
+  sessionStorage.setItem(storedFollowUps, JSON.stringify(Object.fromEntries(kept)));
+}
+
+// followUpOf returns the follow-up questions of the answer to the last question of a conversation, if this tab had it.
+export function followUpOf(conversationId: string | null, question: string | undefined): string[] {
+  const kept = conversationId ? readFollowUps()[conversationId] : undefined;
+  return kept && (kept.question === null || kept.question === question) ? kept.followUp : [];
 }
 
 const find = (key: string) => answers.find((answer) => answer.key === key);
@@ -196,6 +223,7 @@ onSession((signedIn) => {
   for (const end of stops.values()) end();
   stops.clear();
   ends.clear();
+  sessionStorage.removeItem(storedFollowUps);
   publish([]);
 });
 
