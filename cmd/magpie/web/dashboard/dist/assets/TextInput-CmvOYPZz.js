@@ -1,1 +1,0 @@
-import{A as e,E as t,b as n}from"./i18n-DlRc1Dc_.js";import{t as r}from"./InputBase-CftjoS_x.js";var i=e(),a=n(e=>{let n=t([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(r,{component:`input`,...n,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

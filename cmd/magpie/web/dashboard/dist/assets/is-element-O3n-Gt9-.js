@@ -1,1 +1,0 @@
-import{lt as e,tt as t}from"./i18n-DlRc1Dc_.js";var n=e(t(),1);function r(e){return Array.isArray(e)||e===null?!1:typeof e==`object`&&e.type!==n.Fragment}export{r as t};

@@ -1,1 +1,0 @@
-import{n as e}from"./Title-RA0lhYCJ.js";import{r as t}from"./useRouter-D8nR7cug.js";import{n}from"./link-TjlkOQIh.js";import{A as r}from"./i18n-DlRc1Dc_.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};

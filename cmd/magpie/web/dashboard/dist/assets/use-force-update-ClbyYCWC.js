@@ -1,1 +1,0 @@
-import{lt as e,tt as t}from"./i18n-DlRc1Dc_.js";var n=e(t(),1),r=e=>(e+1)%1e6;function i(){let[,e]=(0,n.useReducer)(r,0);return e}export{i as t};

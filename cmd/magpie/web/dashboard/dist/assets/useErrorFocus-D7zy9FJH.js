@@ -1,1 +1,0 @@
-import{lt as e,tt as t}from"./i18n-DlRc1Dc_.js";var n=e(t(),1);function r(e,t){(0,n.useEffect)(()=>{t&&e.current?.querySelector(`[aria-invalid="true"]`)?.focus()},[e,t])}export{r as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./useRouter-D8nR7cug.js";import{lt as t,tt as n}from"./i18n-DlRc1Dc_.js";var r=t(n(),1);function i(t){let n=e();return r.useCallback(e=>n.navigate({...e,from:e.from??t?.from}),[t?.from,n])}export{i as t};
