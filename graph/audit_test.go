@@ -28,6 +28,8 @@ func unaudited() map[string]string {
 		"Mutation.refreshSession":           "the same sign-in goes on; the end of one is noted",
 		"Mutation.refreshCollectionStats":   "it recounts and changes no setting",
 		"Mutation.measureSearchQuality":     "it measures and changes no setting",
+		"Mutation.judgeDocument":            "it is what measurements compare with, and changes no setting",
+		"Mutation.removeGoldenQuestion":     "it is what measurements compare with, and changes no setting",
 		"Mutation.setFeedback":              "what one thinks of an answer is one's own",
 		"Mutation.removeFeedback":           "what one thinks of an answer is one's own",
 		"Mutation.recordEvents":             "events of visitors, which query analytics keep",

@@ -112,8 +112,14 @@ func sourceCalls() map[string]maker {
 			}
 			return id
 		}),
-		"Query.searchQuality":           on("query($i: ID!) { searchQuality(collection: $i) { judged } }", aCollection),
-		"Query.searchQualityDocuments":  on("query($i: ID!) { searchQualityDocuments(collection: $i, query: \"xylophone\") { grade } }", aCollection),
+		"Query.searchQuality":          on("query($i: ID!) { searchQuality(collection: $i) { judged } }", aCollection),
+		"Query.searchQualityDocuments": on("query($i: ID!) { searchQualityDocuments(collection: $i, query: \"xylophone\") { grade } }", aCollection),
+		"Query.goldenQuestions":        on("query($i: ID!) { goldenQuestions(collection: $i) { query } }", aCollection),
+		"Mutation.judgeDocument": func(t *testing.T, h *fixture, n *tenant, _ viewer.Viewer) call {
+			return call{query: "mutation($i: ID!, $d: ID!) { judgeDocument(input: {collection: $i, query: \"xylophone\", documentId: $d, grade: 2}) { query } }",
+				variables: map[string]any{"i": n.collection, "d": h.put(t, n, uuid.NewString()+".md", "Judged", "A text that answers a question.")}}
+		},
+		"Mutation.removeGoldenQuestion": on("mutation($i: ID!) { removeGoldenQuestion(collection: $i, query: \"xylophone\") }", aCollection),
 		"Mutation.measureSearchQuality": on("mutation($i: ID!) { measureSearchQuality(input: {collection: $i}) { judged } }", aCollection),
 		"Query.auditLog":                fixed("{ auditLog { edges { node { action } } } }", nil),
 

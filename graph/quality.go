@@ -8,6 +8,7 @@ import (
 
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/eval/traffic"
 	"github.com/magpie-search/magpie/internal/usage/analytics"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -55,21 +56,100 @@ func (r *Resolver) searchQualityDocuments(ctx context.Context, collection uuid.U
 	for i := range judged {
 		ids[i] = judged[i].Document
 	}
+	titles, err := r.titles(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*model.SearchQualityDocument, len(judged))
+	for i := range judged {
+		j := &judged[i]
+		out[i] = &model.SearchQualityDocument{Grade: j.Grade, Golden: j.Golden, Clicks: j.Clicks, Rank: nilIfZero(j.Rank)}
+		if title, readable := titles[j.Document]; readable {
+			out[i].DocumentID, out[i].Title = &j.Document, &title
+		}
+	}
+	return out, nil
+}
+
+// titles returns the titles of those documents that are there and that the viewer may read.
+func (r *Resolver) titles(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]string, error) {
 	rows, err := r.client(ctx).Document.Query().Where(document.IDIn(ids...), document.StatusNEQ(document.StatusDeleted)).
 		Select(document.FieldID, document.FieldTitle).All(ctx)
 	if err != nil {
 		return nil, err
 	}
-	titles := map[uuid.UUID]string{}
+	titles := make(map[uuid.UUID]string, len(rows))
 	for _, row := range rows {
 		titles[row.ID] = row.Title
 	}
-	out := make([]*model.SearchQualityDocument, len(judged))
-	for i := range judged {
-		j := &judged[i]
-		out[i] = &model.SearchQualityDocument{Grade: j.Grade, Clicks: j.Clicks, Rank: nilIfZero(j.Rank)}
-		if title, readable := titles[j.Document]; readable {
-			out[i].DocumentID, out[i].Title = &j.Document, &title
+	return titles, nil
+}
+
+func (r *Resolver) goldenQuestions(ctx context.Context, collection uuid.UUID) ([]*model.GoldenQuestion, error) {
+	scope, err := r.collectionScope(ctx, collection)
+	if err != nil {
+		return nil, err
+	}
+	golden, err := r.Quality.Golden(ctx, scope, collection)
+	if err != nil {
+		return nil, err
+	}
+	return r.golden(ctx, golden)
+}
+
+// judgeDocument takes only documents of the collection that the viewer may read.
+func (r *Resolver) judgeDocument(ctx context.Context, in model.JudgeDocumentInput) (*model.GoldenQuestion, error) {
+	scope, err := r.collectionScope(ctx, in.Collection)
+	if err != nil {
+		return nil, err
+	}
+	there, err := r.client(ctx).Document.Query().
+		Where(document.ID(in.DocumentID), document.CollectionID(in.Collection), document.StatusNEQ(document.StatusDeleted)).Exist(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !there {
+		return nil, apierr.NotFound("Document")
+	}
+	question, err := r.Quality.Judge(ctx, scope, in.Collection, in.Query, in.DocumentID, in.Grade)
+	if err != nil || question == nil {
+		return nil, err
+	}
+	out, err := r.golden(ctx, []traffic.Golden{*question})
+	if err != nil {
+		return nil, err
+	}
+	return out[0], nil
+}
+
+func (r *Resolver) removeGoldenQuestion(ctx context.Context, collection uuid.UUID, question string) (bool, error) {
+	scope, err := r.collectionScope(ctx, collection)
+	if err != nil {
+		return false, err
+	}
+	return r.Quality.RemoveGolden(ctx, scope, collection, question)
+}
+
+// golden names only documents that the viewer may read.
+func (r *Resolver) golden(ctx context.Context, golden []traffic.Golden) ([]*model.GoldenQuestion, error) {
+	var ids []uuid.UUID
+	for i := range golden {
+		ids = append(ids, golden[i].Documents...)
+	}
+	titles, err := r.titles(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*model.GoldenQuestion, len(golden))
+	for i := range golden {
+		g := &golden[i]
+		out[i] = &model.GoldenQuestion{Query: g.Question, Documents: make([]*model.GoldenDocument, len(g.Documents))}
+		for j, id := range g.Documents {
+			one := &model.GoldenDocument{Grade: g.Grades[id]}
+			if title, readable := titles[id]; readable {
+				one.DocumentID, one.Title = &id, &title
+			}
+			out[i].Documents[j] = one
 		}
 	}
 	return out, nil
@@ -95,7 +175,7 @@ func qualityRun(r *traffic.Run) *model.SearchQualityRun {
 	}
 	switch {
 	case r.QuestionCount == 0:
-		out.Note = nilIfZero(fmt.Sprintf("Too little traffic: no question to this collection was asked %d times in %d days. "+
+		out.Note = nilIfZero(fmt.Sprintf("Too little traffic: no question to this collection was asked %d times in %d days, and its golden set is empty. "+
 			"Only questions without filters count, and only while the query log keeps texts.", analytics.MinAsked, r.Days))
 	case r.Judged == 0:
 		out.Note = nilIfZero("Nobody clicked or rated a document of these questions, so that there is no nDCG.")
@@ -108,7 +188,7 @@ func qualityRun(r *traffic.Run) *model.SearchQualityRun {
 	for i := range r.Questions {
 		q := &r.Questions[i]
 		m := &model.SearchQualityQuestion{
-			Query: q.Text, Asked: q.Asked, Clicks: q.Clicks, Relevant: q.Relevant, Ndcg10: q.NDCG10, Mrr10: q.MRR10,
+			Query: q.Text, Asked: q.Asked, Clicks: q.Clicks, Relevant: q.Relevant, Golden: q.Golden, Ndcg10: q.NDCG10, Mrr10: q.MRR10,
 			Results: q.Results, TopScore: q.TopScore, Change: model.SearchQualityChange(q.Change()),
 		}
 		if p := q.Previous; p != nil {

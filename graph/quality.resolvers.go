@@ -16,8 +16,20 @@ func (r *mutationResolver) MeasureSearchQuality(ctx context.Context, input model
 	return r.measureSearchQuality(ctx, input)
 }
 
+func (r *mutationResolver) JudgeDocument(ctx context.Context, input model.JudgeDocumentInput) (*model.GoldenQuestion, error) {
+	return r.judgeDocument(ctx, input)
+}
+
+func (r *mutationResolver) RemoveGoldenQuestion(ctx context.Context, collection uuid.UUID, query string) (bool, error) {
+	return r.removeGoldenQuestion(ctx, collection, query)
+}
+
 func (r *queryResolver) SearchQuality(ctx context.Context, collection uuid.UUID, first *int) ([]*model.SearchQualityRun, error) {
 	return r.searchQuality(ctx, collection, first)
+}
+
+func (r *queryResolver) GoldenQuestions(ctx context.Context, collection uuid.UUID) ([]*model.GoldenQuestion, error) {
+	return r.goldenQuestions(ctx, collection)
 }
 
 func (r *queryResolver) SearchQualityDocuments(ctx context.Context, collection uuid.UUID, query string, days *int) ([]*model.SearchQualityDocument, error) {

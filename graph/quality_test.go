@@ -47,3 +47,27 @@ func TestChosenDocumentsAreNamedToTheirReadersOnly(t *testing.T) {
 		t.Errorf("no collection: %s", got.body)
 	}
 }
+
+func TestADocumentIsJudgedByItsReadersOnly(t *testing.T) {
+	t.Parallel()
+	d := newDossier(t)
+	const judge = `mutation($i: ID!, $d: ID!) { judgeDocument(input: {collection: $i, query: "Where does the quokka live?", documentId: $d, grade: 3}) { query documents { documentId title grade } } }`
+	these := map[string]any{"i": d.collection, "d": d.document}
+	if got := d.h.ask(t, d.stranger, judge, these); got.code() != "not_found" {
+		t.Errorf("another editor: %s", got.body)
+	}
+	here := `"query":"Where does the quokka live?","documents":[{"documentId":"` + d.document.String() + `","title":"Vermilion dossier","grade":3}]`
+	if got := d.h.ask(t, d.reader, judge, these); !strings.Contains(got.body, here) {
+		t.Errorf("its reader: %s", got.body)
+	}
+	const list = `query($i: ID!) { goldenQuestions(collection: $i) { query documents { documentId title grade } } }`
+	if got := d.h.ask(t, d.reader, list, these); !strings.Contains(got.body, here) {
+		t.Errorf("its reader lists %s", got.body)
+	}
+	if got := d.h.ask(t, d.stranger, list, these); !strings.Contains(got.body, `"documents":[{"documentId":null,"title":null,"grade":3}]`) {
+		t.Errorf("another editor lists %s", got.body)
+	}
+	if got := d.h.ask(t, d.reader, `mutation($i: ID!) { removeGoldenQuestion(collection: $i, query: "where does the quokka live") }`, these); !strings.Contains(got.body, "true") {
+		t.Errorf("removed: %s", got.body)
+	}
+}

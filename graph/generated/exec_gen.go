@@ -1072,6 +1072,17 @@ type ComplexityRoot struct {
 		P95     func(childComplexity int) int
 	}
 
+	GoldenDocument struct {
+		DocumentID func(childComplexity int) int
+		Grade      func(childComplexity int) int
+		Title      func(childComplexity int) int
+	}
+
+	GoldenQuestion struct {
+		Documents func(childComplexity int) int
+		Query     func(childComplexity int) int
+	}
+
 	ImportedOperation struct {
 		Description func(childComplexity int) int
 		Exists      func(childComplexity int) int
@@ -1352,6 +1363,7 @@ type ComplexityRoot struct {
 		FinishOIDCSignIn          func(childComplexity int, code string, binding string) int
 		ImportTools               func(childComplexity int, integrationID uuid.UUID, input model.ImportToolsInput) int
 		InviteMember              func(childComplexity int, input model.InviteMemberInput) int
+		JudgeDocument             func(childComplexity int, input model.JudgeDocumentInput) int
 		LeaveWorkspace            func(childComplexity int) int
 		MeasureSearchQuality      func(childComplexity int, input model.MeasureSearchQualityInput) int
 		PauseConnector            func(childComplexity int, id uuid.UUID) int
@@ -1362,6 +1374,7 @@ type ComplexityRoot struct {
 		RefreshSession            func(childComplexity int, refreshToken string) int
 		RefreshTools              func(childComplexity int, id uuid.UUID) int
 		RemoveFeedback            func(childComplexity int, messageID uuid.UUID, conversationID *uuid.UUID) int
+		RemoveGoldenQuestion      func(childComplexity int, collection uuid.UUID, query string) int
 		RemoveMember              func(childComplexity int, id uuid.UUID) int
 		RenameConversation        func(childComplexity int, id uuid.UUID, title string) int
 		ReplayAutomationRun       func(childComplexity int, id uuid.UUID) int
@@ -1603,6 +1616,7 @@ type ComplexityRoot struct {
 		Documents              func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string, restricted *bool) int
 		EmbeddingModels        func(childComplexity int) int
 		ExportConversation     func(childComplexity int, id uuid.UUID, format model.ExportFormat) int
+		GoldenQuestions        func(childComplexity int, collection uuid.UUID) int
 		InboundEvents          func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InboundEventOrder, integrationID *uuid.UUID, status []inboundevent.Status) int
 		InboundIntegration     func(childComplexity int, id uuid.UUID) int
 		InboundIntegrations    func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InboundIntegrationOrder, kind *inboundintegration.Kind, provider *string) int
@@ -1743,6 +1757,7 @@ type ComplexityRoot struct {
 	SearchQualityDocument struct {
 		Clicks     func(childComplexity int) int
 		DocumentID func(childComplexity int) int
+		Golden     func(childComplexity int) int
 		Grade      func(childComplexity int) int
 		Rank       func(childComplexity int) int
 		Title      func(childComplexity int) int
@@ -1752,6 +1767,7 @@ type ComplexityRoot struct {
 		Asked            func(childComplexity int) int
 		Change           func(childComplexity int) int
 		Clicks           func(childComplexity int) int
+		Golden           func(childComplexity int) int
 		Mrr10            func(childComplexity int) int
 		Ndcg10           func(childComplexity int) int
 		PreviousNdcg10   func(childComplexity int) int
@@ -2444,6 +2460,8 @@ type MutationResolver interface {
 	FinishOAuth(ctx context.Context, input model.FinishOAuthInput) (*model.OAuthOutcome, error)
 	RevokeOAuthGrant(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
 	MeasureSearchQuality(ctx context.Context, input model.MeasureSearchQualityInput) (*model.SearchQualityRun, error)
+	JudgeDocument(ctx context.Context, input model.JudgeDocumentInput) (*model.GoldenQuestion, error)
+	RemoveGoldenQuestion(ctx context.Context, collection uuid.UUID, query string) (bool, error)
 	RestrictDocument(ctx context.Context, id uuid.UUID, input model.RestrictDocumentInput) (*model.DocumentReaders, error)
 	UnrestrictDocument(ctx context.Context, id uuid.UUID) (*model.DocumentReaders, error)
 	CancelRun(ctx context.Context, id uuid.UUID) (*ent.AgentRun, error)
@@ -2532,6 +2550,7 @@ type QueryResolver interface {
 	SourceGroups(ctx context.Context, connectorID uuid.UUID, matching *string, after *entgql.Cursor[uuid.UUID], first *int) (*model.SourceGroupConnection, error)
 	SourceGroup(ctx context.Context, connectorID uuid.UUID, groupID string) (*principal.SourceGroupDetail, error)
 	SearchQuality(ctx context.Context, collection uuid.UUID, first *int) ([]*model.SearchQualityRun, error)
+	GoldenQuestions(ctx context.Context, collection uuid.UUID) ([]*model.GoldenQuestion, error)
 	SearchQualityDocuments(ctx context.Context, collection uuid.UUID, query string, days *int) ([]*model.SearchQualityDocument, error)
 	DocumentReaders(ctx context.Context, documentID uuid.UUID, first *int) (*model.DocumentReaders, error)
 	DocumentRestrictions(ctx context.Context, connectorID *uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int) (*model.DocumentRestrictionConnection, error)
@@ -6631,6 +6650,38 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.FreshnessWindow.P95(childComplexity), true
 
+	case "GoldenDocument.documentId":
+		if e.ComplexityRoot.GoldenDocument.DocumentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GoldenDocument.DocumentID(childComplexity), true
+	case "GoldenDocument.grade":
+		if e.ComplexityRoot.GoldenDocument.Grade == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GoldenDocument.Grade(childComplexity), true
+	case "GoldenDocument.title":
+		if e.ComplexityRoot.GoldenDocument.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GoldenDocument.Title(childComplexity), true
+
+	case "GoldenQuestion.documents":
+		if e.ComplexityRoot.GoldenQuestion.Documents == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GoldenQuestion.Documents(childComplexity), true
+	case "GoldenQuestion.query":
+		if e.ComplexityRoot.GoldenQuestion.Query == nil {
+			break
+		}
+
+		return e.ComplexityRoot.GoldenQuestion.Query(childComplexity), true
+
 	case "ImportedOperation.description":
 		if e.ComplexityRoot.ImportedOperation.Description == nil {
 			break
@@ -8093,6 +8144,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.InviteMember(childComplexity, args["input"].(model.InviteMemberInput)), true
+	case "Mutation.judgeDocument":
+		if e.ComplexityRoot.Mutation.JudgeDocument == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_judgeDocument_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.JudgeDocument(childComplexity, args["input"].(model.JudgeDocumentInput)), true
 	case "Mutation.leaveWorkspace":
 		if e.ComplexityRoot.Mutation.LeaveWorkspace == nil {
 			break
@@ -8198,6 +8260,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RemoveFeedback(childComplexity, args["messageId"].(uuid.UUID), args["conversationId"].(*uuid.UUID)), true
+	case "Mutation.removeGoldenQuestion":
+		if e.ComplexityRoot.Mutation.RemoveGoldenQuestion == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_removeGoldenQuestion_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RemoveGoldenQuestion(childComplexity, args["collection"].(uuid.UUID), args["query"].(string)), true
 	case "Mutation.removeMember":
 		if e.ComplexityRoot.Mutation.RemoveMember == nil {
 			break
@@ -9655,6 +9728,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.ExportConversation(childComplexity, args["id"].(uuid.UUID), args["format"].(model.ExportFormat)), true
+	case "Query.goldenQuestions":
+		if e.ComplexityRoot.Query.GoldenQuestions == nil {
+			break
+		}
+
+		args, err := ec.field_Query_goldenQuestions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.GoldenQuestions(childComplexity, args["collection"].(uuid.UUID)), true
 	case "Query.inboundEvents":
 		if e.ComplexityRoot.Query.InboundEvents == nil {
 			break
@@ -10521,6 +10605,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SearchQualityDocument.DocumentID(childComplexity), true
+	case "SearchQualityDocument.golden":
+		if e.ComplexityRoot.SearchQualityDocument.Golden == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityDocument.Golden(childComplexity), true
 	case "SearchQualityDocument.grade":
 		if e.ComplexityRoot.SearchQualityDocument.Grade == nil {
 			break
@@ -10558,6 +10648,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SearchQualityQuestion.Clicks(childComplexity), true
+	case "SearchQualityQuestion.golden":
+		if e.ComplexityRoot.SearchQualityQuestion.Golden == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchQualityQuestion.Golden(childComplexity), true
 	case "SearchQualityQuestion.mrr10":
 		if e.ComplexityRoot.SearchQualityQuestion.Mrr10 == nil {
 			break
@@ -12892,6 +12988,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputIntegrationToolOrder,
 		ec.unmarshalInputInvitationOrder,
 		ec.unmarshalInputInviteMemberInput,
+		ec.unmarshalInputJudgeDocumentInput,
 		ec.unmarshalInputMeasureSearchQualityInput,
 		ec.unmarshalInputMemberOrder,
 		ec.unmarshalInputMessageOrder,
@@ -15470,7 +15567,14 @@ enum VisibilityRule {
     "1 to 100."
     first: Int = 10
   ): [SearchQualityRun!]! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
-  "The documents that people chose for a question of a measurement, the best first, with their places in today's ranking."
+  """
+  The golden set of a collection: questions for which people named the right documents, in the order in which they came.
+  """
+  goldenQuestions(collection: ID!): [GoldenQuestion!]! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  """
+  The documents that people named or chose for a question of a measurement, the best first, with their places in today's
+  ranking.
+  """
   searchQualityDocuments(
     collection: ID!
     "As in the measurement."
@@ -15482,10 +15586,43 @@ enum VisibilityRule {
 
 extend type Mutation {
   """
-  Measures today's ranking of a collection on the questions that people asked at least 3 times and the documents that
-  they clicked or rated.
+  Measures today's ranking of a collection on its golden set, and on the questions that people asked at least 3 times
+  and the documents that they clicked or rated.
   """
   measureSearchQuality(input: MeasureSearchQualityInput!): SearchQualityRun! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  """
+  Names a document as right for a question of the golden set, or takes it out of the set. Null when the question has no
+  document left, and so is no longer in the set.
+  """
+  judgeDocument(input: JudgeDocumentInput!): GoldenQuestion @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  "Takes a question out of the golden set, with all its documents. Returns whether it was in the set."
+  removeGoldenQuestion(collection: ID!, query: String!): Boolean! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+}
+
+input JudgeDocumentInput {
+  collection: ID!
+  "1 to 200 characters. Questions that differ in case, spaces or final marks only are one."
+  query: String!
+  "A document of the collection that the caller may read."
+  documentId: ID!
+  "3 for the answer, 2 for a good document, 1 for one that helps; 0 takes it out of the set."
+  grade: Int!
+}
+
+"A question of a golden set. A collection has at most 500 of them."
+type GoldenQuestion {
+  query: String!
+  "At most 20, the best first."
+  documents: [GoldenDocument!]!
+}
+
+"A document that people named for a question."
+type GoldenDocument {
+  "Null, like the title, for a document that is gone or that the caller may not read."
+  documentId: ID
+  title: String
+  "1 to 3."
+  grade: Int!
 }
 
 input MeasureSearchQualityInput {
@@ -15494,17 +15631,20 @@ input MeasureSearchQualityInput {
   days: Int = 30
 }
 
-"A measurement of search quality by traffic."
+"A measurement of search quality by a golden set and by traffic."
 type SearchQualityRun {
-  "Null with too little traffic: then there is no question, and nothing is stored."
+  "Null with too little traffic and no golden set: then there is no question, and nothing is stored."
   id: ID
   collectionId: ID!
   measuredAt: Time!
   "Days of traffic."
   days: Int!
-  "Questions that were asked at least 3 times without filters; at most the 200 most frequent."
+  """
+  Questions of the golden set, and questions that were asked at least 3 times without filters; at most the 200 most
+  frequent.
+  """
   questionCount: Int!
-  "Questions with a document that people chose. The figures ndcg10 and mrr10 are means over them."
+  "Questions with a document that people named or chose. The figures ndcg10 and mrr10 are means over them."
   judged: Int!
   "0 to 1; null without a judged question."
   ndcg10: Float
@@ -15528,8 +15668,10 @@ type SearchQualityQuestion {
   asked: Int!
   "Requests with a click on a document."
   clicks: Int!
-  "Documents that people chose."
+  "Documents that people named or chose."
   relevant: Int!
+  "It was in the golden set."
+  golden: Boolean!
   "Null without a relevant document."
   ndcg10: Float
   "Null without a relevant document."
@@ -15545,13 +15687,15 @@ type SearchQualityQuestion {
   previousTopScore: Float
 }
 
-"A document that people chose for a question."
+"A document that people named or chose for a question."
 type SearchQualityDocument {
   "Null, like the title, for a document that is gone or that the caller may not read."
   documentId: ID
   title: String
-  "How good it is for the question by clicks and ratings, 1 to 3."
+  "How good it is for the question as people named it, or else by clicks and ratings, 1 to 3."
   grade: Int!
+  "People named it in the golden set."
+  golden: Boolean!
   clicks: Int!
   "Its place in the results, from 1; null if it is not among the first 100."
   rank: Int
@@ -21119,6 +21263,28 @@ func (ec *executionContext) childFields_FreshnessWindow(ctx context.Context, fie
 	return nil, fmt.Errorf("no field named %q was found under type FreshnessWindow", field.Name)
 }
 
+func (ec *executionContext) childFields_GoldenDocument(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "documentId":
+		return ec.fieldContext_GoldenDocument_documentId(ctx, field)
+	case "title":
+		return ec.fieldContext_GoldenDocument_title(ctx, field)
+	case "grade":
+		return ec.fieldContext_GoldenDocument_grade(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type GoldenDocument", field.Name)
+}
+
+func (ec *executionContext) childFields_GoldenQuestion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "query":
+		return ec.fieldContext_GoldenQuestion_query(ctx, field)
+	case "documents":
+		return ec.fieldContext_GoldenQuestion_documents(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type GoldenQuestion", field.Name)
+}
+
 func (ec *executionContext) childFields_ImportedOperation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "name":
@@ -22077,6 +22243,8 @@ func (ec *executionContext) childFields_SearchQualityDocument(ctx context.Contex
 		return ec.fieldContext_SearchQualityDocument_title(ctx, field)
 	case "grade":
 		return ec.fieldContext_SearchQualityDocument_grade(ctx, field)
+	case "golden":
+		return ec.fieldContext_SearchQualityDocument_golden(ctx, field)
 	case "clicks":
 		return ec.fieldContext_SearchQualityDocument_clicks(ctx, field)
 	case "rank":
@@ -22095,6 +22263,8 @@ func (ec *executionContext) childFields_SearchQualityQuestion(ctx context.Contex
 		return ec.fieldContext_SearchQualityQuestion_clicks(ctx, field)
 	case "relevant":
 		return ec.fieldContext_SearchQualityQuestion_relevant(ctx, field)
+	case "golden":
+		return ec.fieldContext_SearchQualityQuestion_golden(ctx, field)
 	case "ndcg10":
 		return ec.fieldContext_SearchQualityQuestion_ndcg10(ctx, field)
 	case "mrr10":
@@ -24421,6 +24591,20 @@ func (ec *executionContext) field_Mutation_inviteMember_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_judgeDocument_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.JudgeDocumentInput, error) {
+			return ec.unmarshalNJudgeDocumentInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐJudgeDocumentInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_measureSearchQuality_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -24560,6 +24744,28 @@ func (ec *executionContext) field_Mutation_removeFeedback_args(ctx context.Conte
 		return nil, err
 	}
 	args["conversationId"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_removeGoldenQuestion_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "collection",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["collection"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "query",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["query"] = arg1
 	return args, nil
 }
 
@@ -26596,6 +26802,20 @@ func (ec *executionContext) field_Query_exportConversation_args(ctx context.Cont
 		return nil, err
 	}
 	args["format"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_goldenQuestions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "collection",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["collection"] = arg0
 	return args, nil
 }
 
@@ -44006,6 +44226,130 @@ func (ec *executionContext) fieldContext_FreshnessWindow_max(_ context.Context, 
 	return graphql.NewScalarFieldContext("FreshnessWindow", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
+func (ec *executionContext) _GoldenDocument_documentId(ctx context.Context, field graphql.CollectedField, obj *model.GoldenDocument) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_GoldenDocument_documentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DocumentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_GoldenDocument_documentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("GoldenDocument", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _GoldenDocument_title(ctx context.Context, field graphql.CollectedField, obj *model.GoldenDocument) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_GoldenDocument_title(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Title, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_GoldenDocument_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("GoldenDocument", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _GoldenDocument_grade(ctx context.Context, field graphql.CollectedField, obj *model.GoldenDocument) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_GoldenDocument_grade(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Grade, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_GoldenDocument_grade(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("GoldenDocument", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _GoldenQuestion_query(ctx context.Context, field graphql.CollectedField, obj *model.GoldenQuestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_GoldenQuestion_query(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Query, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_GoldenQuestion_query(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("GoldenQuestion", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _GoldenQuestion_documents(ctx context.Context, field graphql.CollectedField, obj *model.GoldenQuestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_GoldenQuestion_documents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Documents, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.GoldenDocument) graphql.Marshaler {
+			return ec.marshalNGoldenDocument2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐGoldenDocumentᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_GoldenQuestion_documents(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "GoldenQuestion",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_GoldenDocument(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ImportedOperation_name(ctx context.Context, field graphql.CollectedField, obj *model.ImportedOperation) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -54215,6 +54559,164 @@ func (ec *executionContext) fieldContext_Mutation_measureSearchQuality(ctx conte
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_judgeDocument(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_judgeDocument(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().JudgeDocument(ctx, fc.Args["input"].(model.JudgeDocumentInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.GoldenQuestion
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.GoldenQuestion
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.GoldenQuestion
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal *model.GoldenQuestion
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.GoldenQuestion
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.GoldenQuestion) graphql.Marshaler {
+			return ec.marshalOGoldenQuestion2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐGoldenQuestion(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_judgeDocument(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_GoldenQuestion(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_judgeDocument_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_removeGoldenQuestion(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_removeGoldenQuestion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RemoveGoldenQuestion(ctx, fc.Args["collection"].(uuid.UUID), fc.Args["query"].(string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal bool
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal bool
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal bool
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal bool
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal bool
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_removeGoldenQuestion(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type Boolean does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_removeGoldenQuestion_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_restrictDocument(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -62560,6 +63062,85 @@ func (ec *executionContext) fieldContext_Query_searchQuality(ctx context.Context
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_goldenQuestions(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_goldenQuestions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().GoldenQuestions(ctx, fc.Args["collection"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal []*model.GoldenQuestion
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*model.GoldenQuestion
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal []*model.GoldenQuestion
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "EDITOR")
+				if err != nil {
+					var zeroVal []*model.GoldenQuestion
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal []*model.GoldenQuestion
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.GoldenQuestion) graphql.Marshaler {
+			return ec.marshalNGoldenQuestion2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐGoldenQuestionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_goldenQuestions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_GoldenQuestion(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_goldenQuestions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_searchQualityDocuments(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -65514,6 +66095,29 @@ func (ec *executionContext) fieldContext_SearchQualityDocument_grade(_ context.C
 	return graphql.NewScalarFieldContext("SearchQualityDocument", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _SearchQualityDocument_golden(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityDocument) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityDocument_golden(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Golden, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityDocument_golden(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityDocument", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _SearchQualityDocument_clicks(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityDocument) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -65650,6 +66254,29 @@ func (ec *executionContext) _SearchQualityQuestion_relevant(ctx context.Context,
 }
 func (ec *executionContext) fieldContext_SearchQualityQuestion_relevant(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SearchQualityQuestion", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchQualityQuestion_golden(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityQuestion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchQualityQuestion_golden(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Golden, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchQualityQuestion_golden(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchQualityQuestion", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
 func (ec *executionContext) _SearchQualityQuestion_ndcg10(ctx context.Context, field graphql.CollectedField, obj *model.SearchQualityQuestion) (ret graphql.Marshaler) {
@@ -78067,6 +78694,57 @@ func (ec *executionContext) unmarshalInputInviteMemberInput(ctx context.Context,
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputJudgeDocumentInput(ctx context.Context, obj any) (model.JudgeDocumentInput, error) {
+	var it model.JudgeDocumentInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"collection", "query", "documentId", "grade"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "collection":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("collection"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Collection = data
+		case "query":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("query"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Query = data
+		case "documentId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("documentId"))
+			data, err := ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DocumentID = data
+		case "grade":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("grade"))
+			data, err := ec.unmarshalNInt2int(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Grade = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputMeasureSearchQualityInput(ctx context.Context, obj any) (model.MeasureSearchQualityInput, error) {
 	var it model.MeasureSearchQualityInput
 	if obj == nil {
@@ -89065,6 +89743,97 @@ func (ec *executionContext) _FreshnessWindow(ctx context.Context, sel ast.Select
 	return out
 }
 
+var goldenDocumentImplementors = []string{"GoldenDocument"}
+
+func (ec *executionContext) _GoldenDocument(ctx context.Context, sel ast.SelectionSet, obj *model.GoldenDocument) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, goldenDocumentImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("GoldenDocument")
+		case "documentId":
+			out.Values[i] = ec._GoldenDocument_documentId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "title":
+			out.Values[i] = ec._GoldenDocument_title(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "grade":
+			out.Values[i] = ec._GoldenDocument_grade(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var goldenQuestionImplementors = []string{"GoldenQuestion"}
+
+func (ec *executionContext) _GoldenQuestion(ctx context.Context, sel ast.SelectionSet, obj *model.GoldenQuestion) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, goldenQuestionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("GoldenQuestion")
+		case "query":
+			out.Values[i] = ec._GoldenQuestion_query(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "documents":
+			out.Values[i] = ec._GoldenQuestion_documents(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var importedOperationImplementors = []string{"ImportedOperation"}
 
 func (ec *executionContext) _ImportedOperation(ctx context.Context, sel ast.SelectionSet, obj *model.ImportedOperation) graphql.Marshaler {
@@ -91526,6 +92295,20 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "measureSearchQuality":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_measureSearchQuality(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "judgeDocument":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_judgeDocument(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "removeGoldenQuestion":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_removeGoldenQuestion(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -94309,6 +95092,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "goldenQuestions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_goldenQuestions(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "searchQualityDocuments":
 			field := field
 
@@ -95506,6 +96311,11 @@ func (ec *executionContext) _SearchQualityDocument(ctx context.Context, sel ast.
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "golden":
+			out.Values[i] = ec._SearchQualityDocument_golden(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "clicks":
 			out.Values[i] = ec._SearchQualityDocument_clicks(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -95566,6 +96376,11 @@ func (ec *executionContext) _SearchQualityQuestion(ctx context.Context, sel ast.
 			}
 		case "relevant":
 			out.Values[i] = ec._SearchQualityQuestion_relevant(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "golden":
+			out.Values[i] = ec._SearchQualityQuestion_golden(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -102106,6 +102921,58 @@ func (ec *executionContext) marshalNFreshnessWindow2ᚖgithubᚗcomᚋmagpieᚑs
 	return ec._FreshnessWindow(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNGoldenDocument2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐGoldenDocumentᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.GoldenDocument) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNGoldenDocument2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐGoldenDocument(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNGoldenDocument2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐGoldenDocument(ctx context.Context, sel ast.SelectionSet, v *model.GoldenDocument) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._GoldenDocument(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNGoldenQuestion2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐGoldenQuestionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.GoldenQuestion) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNGoldenQuestion2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐGoldenQuestion(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNGoldenQuestion2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐGoldenQuestion(ctx context.Context, sel ast.SelectionSet, v *model.GoldenQuestion) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._GoldenQuestion(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx context.Context, v any) (uuid.UUID, error) {
 	res, err := graphql.UnmarshalUUID(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -102481,6 +103348,11 @@ func (ec *executionContext) marshalNInvitationStatus2githubᚗcomᚋmagpieᚑsea
 
 func (ec *executionContext) unmarshalNInviteMemberInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐInviteMemberInput(ctx context.Context, v any) (model.InviteMemberInput, error) {
 	res, err := ec.unmarshalInputInviteMemberInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNJudgeDocumentInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐJudgeDocumentInput(ctx context.Context, v any) (model.JudgeDocumentInput, error) {
+	res, err := ec.unmarshalInputJudgeDocumentInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -105761,6 +106633,13 @@ func (ec *executionContext) marshalOFloat2ᚖfloat64(ctx context.Context, sel as
 	_ = sel
 	res := graphql.MarshalFloatContext(*v)
 	return graphql.WrapContextMarshaler(ctx, res)
+}
+
+func (ec *executionContext) marshalOGoldenQuestion2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐGoldenQuestion(ctx context.Context, sel ast.SelectionSet, v *model.GoldenQuestion) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._GoldenQuestion(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOID2ᚕgithubᚗcomᚋgoogleᚋuuidᚐUUIDᚄ(ctx context.Context, v any) ([]uuid.UUID, error) {

@@ -1058,6 +1058,22 @@ type FreshnessWindow struct {
 	Max     *float64 `json:"max,omitempty"`
 }
 
+// A document that people named for a question.
+type GoldenDocument struct {
+	// Null, like the title, for a document that is gone or that the caller may not read.
+	DocumentID *uuid.UUID `json:"documentId,omitempty"`
+	Title      *string    `json:"title,omitempty"`
+	// 1 to 3.
+	Grade int `json:"grade"`
+}
+
+// A question of a golden set. A collection has at most 500 of them.
+type GoldenQuestion struct {
+	Query string `json:"query"`
+	// At most 20, the best first.
+	Documents []*GoldenDocument `json:"documents"`
+}
+
 type ImportToolsInput struct {
 	// The document as JSON or YAML; or url.
 	Spec *string `json:"spec,omitempty"`
@@ -1140,6 +1156,16 @@ type InvitationOffer struct {
 type InviteMemberInput struct {
 	Email string `json:"email"`
 	Role  Role   `json:"role"`
+}
+
+type JudgeDocumentInput struct {
+	Collection uuid.UUID `json:"collection"`
+	// 1 to 200 characters. Questions that differ in case, spaces or final marks only are one.
+	Query string `json:"query"`
+	// A document of the collection that the caller may read.
+	DocumentID uuid.UUID `json:"documentId"`
+	// 3 for the answer, 2 for a good document, 1 for one that helps; 0 takes it out of the set.
+	Grade int `json:"grade"`
 }
 
 // Limits of an installation.
@@ -1496,14 +1522,16 @@ type SearchInput struct {
 	Explain *bool `json:"explain,omitempty"`
 }
 
-// A document that people chose for a question.
+// A document that people named or chose for a question.
 type SearchQualityDocument struct {
 	// Null, like the title, for a document that is gone or that the caller may not read.
 	DocumentID *uuid.UUID `json:"documentId,omitempty"`
 	Title      *string    `json:"title,omitempty"`
-	// How good it is for the question by clicks and ratings, 1 to 3.
-	Grade  int `json:"grade"`
-	Clicks int `json:"clicks"`
+	// How good it is for the question as people named it, or else by clicks and ratings, 1 to 3.
+	Grade int `json:"grade"`
+	// People named it in the golden set.
+	Golden bool `json:"golden"`
+	Clicks int  `json:"clicks"`
 	// Its place in the results, from 1; null if it is not among the first 100.
 	Rank *int `json:"rank,omitempty"`
 }
@@ -1516,8 +1544,10 @@ type SearchQualityQuestion struct {
 	Asked int `json:"asked"`
 	// Requests with a click on a document.
 	Clicks int `json:"clicks"`
-	// Documents that people chose.
+	// Documents that people named or chose.
 	Relevant int `json:"relevant"`
+	// It was in the golden set.
+	Golden bool `json:"golden"`
 	// Null without a relevant document.
 	Ndcg10 *float64 `json:"ndcg10,omitempty"`
 	// Null without a relevant document.
@@ -1533,17 +1563,18 @@ type SearchQualityQuestion struct {
 	PreviousTopScore *float64 `json:"previousTopScore,omitempty"`
 }
 
-// A measurement of search quality by traffic.
+// A measurement of search quality by a golden set and by traffic.
 type SearchQualityRun struct {
-	// Null with too little traffic: then there is no question, and nothing is stored.
+	// Null with too little traffic and no golden set: then there is no question, and nothing is stored.
 	ID           *uuid.UUID `json:"id,omitempty"`
 	CollectionID uuid.UUID  `json:"collectionId"`
 	MeasuredAt   time.Time  `json:"measuredAt"`
 	// Days of traffic.
 	Days int `json:"days"`
-	// Questions that were asked at least 3 times without filters; at most the 200 most frequent.
+	// Questions of the golden set, and questions that were asked at least 3 times without filters; at most the 200 most
+	// frequent.
 	QuestionCount int `json:"questionCount"`
-	// Questions with a document that people chose. The figures ndcg10 and mrr10 are means over them.
+	// Questions with a document that people named or chose. The figures ndcg10 and mrr10 are means over them.
 	Judged int `json:"judged"`
 	// 0 to 1; null without a judged question.
 	Ndcg10 *float64 `json:"ndcg10,omitempty"`

@@ -38,16 +38,16 @@ func grade(c *analytics.Chosen, asked int) int {
 }
 
 // judgements returns the grades of the chosen documents of a question.
-func judgements(a *analytics.Asked) map[string]int {
-	grades := make(map[string]int, len(a.Chosen))
+func judgements(a *analytics.Asked) map[uuid.UUID]int {
+	grades := make(map[uuid.UUID]int, len(a.Chosen))
 	for i := range a.Chosen {
-		grades[a.Chosen[i].Document.String()] = grade(&a.Chosen[i], a.Count)
+		grades[a.Chosen[i].Document] = grade(&a.Chosen[i], a.Count)
 	}
 	return grades
 }
 
 // relevant returns the number of documents with a grade above 0.
-func relevant(grades map[string]int) int {
+func relevant(grades map[uuid.UUID]int) int {
 	n := 0
 	for _, g := range grades {
 		if g > 0 {
@@ -58,13 +58,17 @@ func relevant(grades map[string]int) int {
 }
 
 // figures measures a ranking by the grades of one question.
-func figures(grades map[string]int, documents []uuid.UUID) (ndcg, mrr float64) {
+func figures(grades map[uuid.UUID]int, documents []uuid.UUID) (ndcg, mrr float64) {
+	judged := make(map[string]int, len(grades))
+	for id, g := range grades {
+		judged[id.String()] = g
+	}
 	var ranked []string
 	for _, id := range documents {
 		if s := id.String(); !slices.Contains(ranked, s) {
 			ranked = append(ranked, s)
 		}
 	}
-	f := eval.Measure(map[string]map[string]int{"": grades}, map[string][]string{"": ranked})
+	f := eval.Measure(map[string]map[string]int{"": judged}, map[string][]string{"": ranked})
 	return f.NDCG10, f.MRR10
 }

@@ -52,7 +52,7 @@ type Run struct {
 	Days       int // of traffic
 	// QuestionCount is the number of measured questions.
 	QuestionCount int
-	// Judged is the number of questions with a document that people chose. NDCG10 and MRR10
+	// Judged is the number of questions with a document that people chose or named. NDCG10 and MRR10
 	// are means over them.
 	Judged        int
 	NDCG10, MRR10 float64
@@ -68,7 +68,8 @@ type Question struct {
 	Text     string // scrubbed; a question whose text is no longer kept is not read
 	Asked    int
 	Clicks   int
-	Relevant int // documents with a grade above 0
+	Relevant int  // documents with a grade above 0
+	Golden   bool // of the golden set
 	// NDCG10 and MRR10 are nil without a relevant document, TopScore without a result.
 	NDCG10, MRR10, TopScore *float64
 	Results                 int
@@ -101,9 +102,10 @@ func (q *Question) Change() string {
 // leastChange is the least difference of nDCG that is a change.
 const leastChange = 0.005
 
-// Measure builds a judged set from the traffic of the last days in a collection, measures
-// today's ranking on it and stores the run. The collection must exist in the scope. With
-// too little traffic the run has no question and no id, and is not stored.
+// Measure builds a judged set from the traffic of the last days in a collection and its
+// golden set, measures today's ranking on it and stores the run. The collection must exist
+// in the scope. With too little traffic and no golden set the run has no question and no id,
+// and is not stored.
 func (m *Meter) Measure(ctx context.Context, scope viewer.Scope, collection uuid.UUID, days int) (*Run, error) {
 	if err := checkMeasuring(ctx, days); err != nil {
 		return nil, err
@@ -113,14 +115,20 @@ func (m *Meter) Measure(ctx context.Context, scope viewer.Scope, collection uuid
 	if err != nil {
 		return nil, err
 	}
+	golden, err := m.Golden(ctx, scope, collection)
+	if err != nil {
+		return nil, err
+	}
+	asked, grades := together(asked, golden)
 	if len(asked) == 0 {
 		return &Run{Collection: collection, MeasuredAt: now, Days: days, Questions: []Question{}}, nil
 	}
 	run := &Run{ID: analytics.NewID(now), Collection: collection, MeasuredAt: now, Days: days, QuestionCount: len(asked), Questions: make([]Question, len(asked))}
 	for i := range asked {
-		if run.Questions[i], err = m.question(ctx, scope, collection, &asked[i]); err != nil {
+		if run.Questions[i], err = m.question(ctx, scope, collection, &asked[i], grades[asked[i].TextID]); err != nil {
 			return nil, err
 		}
+		run.Questions[i].Golden = withID(golden, asked[i].TextID) != nil
 	}
 	run.sum()
 	if err := m.store(ctx, scope, run); err != nil {
@@ -136,8 +144,8 @@ func (m *Meter) Measure(ctx context.Context, scope viewer.Scope, collection uuid
 	return &runs[0], nil
 }
 
-// question measures the ranking of a question.
-func (m *Meter) question(ctx context.Context, scope viewer.Scope, collection uuid.UUID, a *analytics.Asked) (Question, error) {
+// question measures the ranking of a question by the grades of documents.
+func (m *Meter) question(ctx context.Context, scope viewer.Scope, collection uuid.UUID, a *analytics.Asked, grades map[uuid.UUID]int) (Question, error) {
 	q := Question{TextID: a.TextID, Text: a.Text, Asked: a.Count, Clicks: a.Clicks}
 	found, err := m.search(ctx, scope, collection, a.Text)
 	if err != nil {
@@ -151,7 +159,6 @@ func (m *Meter) question(ctx context.Context, scope viewer.Scope, collection uui
 	if len(found.Hits) > 0 {
 		q.TopScore = &found.Hits[0].Score
 	}
-	grades := judgements(a)
 	if q.Relevant = relevant(grades); q.Relevant > 0 {
 		ndcg, mrr := figures(grades, documents)
 		q.NDCG10, q.MRR10 = &ndcg, &mrr
@@ -159,28 +166,54 @@ func (m *Meter) question(ctx context.Context, scope viewer.Scope, collection uui
 	return q, nil
 }
 
-// A Judged is a document that people chose for a question.
+// A Judged is a document that people chose or named for a question.
 type Judged struct {
 	Document uuid.UUID
-	Grade    int // 1 to 3
+	Grade    int  // 1 to 3
+	Golden   bool // named in the golden set
 	Clicks   int
 	Rank     int // in today's results, from 1; 0 for none of the first 100
 }
 
-// Documents returns the documents that people chose for a question that was asked often
-// enough in the last days, the best first, with their places in today's ranking. The
-// question is the text of a Question. Without it in the traffic there are none.
+// Documents returns the documents that people named for a question in the golden set or
+// chose for it in the traffic of the last days, the best first, with their places in today's
+// ranking. The question is the text of a Question. Without it in either there are none.
 func (m *Meter) Documents(ctx context.Context, scope viewer.Scope, collection uuid.UUID, question string, days int) ([]Judged, error) {
 	if err := checkMeasuring(ctx, days); err != nil {
 		return nil, err
+	}
+	workspace, err := scope.Workspace()
+	if err != nil {
+		return nil, fmt.Errorf("read the documents of a question: %w", err)
 	}
 	asked, err := m.o.Analytics.Traffic(ctx, scope, collection, m.o.Now().AddDate(0, 0, -days))
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(asked, func(a analytics.Asked) bool { return a.Text == question })
-	if at < 0 {
-		return []Judged{}, nil
+	all, err := m.Golden(ctx, scope, collection)
+	if err != nil {
+		return nil, err
+	}
+	id := analytics.QuestionID(workspace, question)
+	golden := withID(all, id)
+	if golden == nil {
+		golden = &Golden{}
+	}
+	_, grades := together(asked, all)
+	clicks := map[uuid.UUID]int{}
+	if at := slices.IndexFunc(asked, func(a analytics.Asked) bool { return a.TextID == id }); at >= 0 {
+		for _, c := range asked[at].Chosen {
+			clicks[c.Document] = c.Clicks
+		}
+	}
+	judged := []Judged{}
+	for document, grade := range grades[id] {
+		if grade > 0 {
+			judged = append(judged, Judged{Document: document, Grade: grade, Golden: golden.Grades[document] > 0, Clicks: clicks[document]})
+		}
+	}
+	if len(judged) == 0 {
+		return judged, nil
 	}
 	found, err := m.search(ctx, scope, collection, question)
 	if err != nil {
@@ -192,12 +225,8 @@ func (m *Meter) Documents(ctx context.Context, scope viewer.Scope, collection uu
 			ranks[h.Document] = i + 1
 		}
 	}
-	judged := []Judged{}
-	for i := range asked[at].Chosen {
-		c := &asked[at].Chosen[i]
-		if g := grade(c, asked[at].Count); g > 0 {
-			judged = append(judged, Judged{Document: c.Document, Grade: g, Clicks: c.Clicks, Rank: ranks[c.Document]})
-		}
+	for i := range judged {
+		judged[i].Rank = ranks[judged[i].Document]
 	}
 	slices.SortFunc(judged, func(x, y Judged) int {
 		return cmp.Or(cmp.Compare(y.Grade, x.Grade), cmp.Compare(y.Clicks, x.Clicks), bytes.Compare(x.Document[:], y.Document[:]))
@@ -222,11 +251,19 @@ func (m *Meter) search(ctx context.Context, scope viewer.Scope, collection uuid.
 
 // checkMeasuring checks the role of the viewer and the days of traffic.
 func checkMeasuring(ctx context.Context, days int) error {
-	if v, ok := viewer.From(ctx); !ok || !v.Role.AtLeast(viewer.RoleEditor) {
-		return apierr.New(apierr.Forbidden, "Your role does not allow this; it needs the role editor")
+	if err := checkRole(ctx); err != nil {
+		return err
 	}
 	if days < 1 || days > MaxDays {
 		return apierr.Invalid("days", fmt.Sprintf("must be between 1 and %d", MaxDays))
+	}
+	return nil
+}
+
+// checkRole checks the role of the viewer.
+func checkRole(ctx context.Context) error {
+	if v, ok := viewer.From(ctx); !ok || !v.Role.AtLeast(viewer.RoleEditor) {
+		return apierr.New(apierr.Forbidden, "Your role does not allow this; it needs the role editor")
 	}
 	return nil
 }

@@ -22,9 +22,11 @@ func (m *Meter) store(ctx context.Context, scope viewer.Scope, r *Run) error {
 	}
 	n := len(r.Questions)
 	texts, asked, clicks, relevant, results := make([]int64, n), make([]int, n), make([]int, n), make([]int, n), make([]int, n)
+	golden := make([]bool, n)
 	ndcg, mrr, scores := make([]*float64, n), make([]*float64, n), make([]*float64, n)
 	for i, q := range r.Questions {
 		texts[i], asked[i], clicks[i], relevant[i], results[i] = q.TextID, q.Asked, q.Clicks, q.Relevant, q.Results
+		golden[i] = q.Golden
 		ndcg[i], mrr[i], scores[i] = q.NDCG10, q.MRR10, q.TopScore
 	}
 	err = pgx.BeginFunc(ctx, m.o.Pool, func(tx pgx.Tx) error {
@@ -33,9 +35,9 @@ func (m *Meter) store(ctx context.Context, scope viewer.Scope, r *Run) error {
 			r.ID, workspace, r.Collection, r.MeasuredAt, r.Days, n, r.Judged, r.NDCG10, r.MRR10, r.ZeroResults, r.LowScores); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `insert into quality_questions (run_id, text_id, asked, clicks, relevant, ndcg, mrr, results, top_score)
-			select $1, * from unnest($2::bigint[], $3::integer[], $4::integer[], $5::integer[], $6::float8[], $7::float8[], $8::integer[], $9::float8[])`,
-			r.ID, texts, asked, clicks, relevant, ndcg, mrr, results, scores)
+		_, err := tx.Exec(ctx, `insert into quality_questions (run_id, text_id, asked, clicks, relevant, ndcg, mrr, results, top_score, golden)
+			select $1, * from unnest($2::bigint[], $3::integer[], $4::integer[], $5::integer[], $6::float8[], $7::float8[], $8::integer[], $9::float8[], $10::boolean[])`,
+			r.ID, texts, asked, clicks, relevant, ndcg, mrr, results, scores, golden)
 		return err
 	})
 	if err != nil {
@@ -86,9 +88,16 @@ func (m *Meter) readQuestions(ctx context.Context, workspace uuid.UUID, runs []R
 	for i := range runs {
 		ids[i] = runs[i].ID
 	}
-	rows, err := m.o.Pool.Query(ctx, `select q.run_id, q.text_id, t.text, q.asked, q.clicks, q.relevant, q.ndcg, q.mrr, q.results, q.top_score
-		from quality_questions q join query_texts t on t.workspace_id = $2 and t.id = q.text_id
-		where q.run_id = any ($1) order by q.run_id, q.asked desc, q.text_id`, ids, workspace)
+	rows, err := m.o.Pool.Query(ctx, `select q.run_id, q.text_id, coalesce(t.text, g.question) as text, q.golden,
+			q.asked, q.clicks, q.relevant, q.ndcg, q.mrr, q.results, q.top_score
+		from quality_questions q join quality_runs r on r.id = q.run_id
+		left join query_texts t on t.workspace_id = $2 and t.id = q.text_id
+		left join lateral (
+			select question from golden_judgements j
+			where j.workspace_id = $2 and j.collection_id = r.collection_id and j.text_id = q.text_id
+			order by created_at, document_id limit 1
+		) g on t.text is null
+		where q.run_id = any ($1) and coalesce(t.text, g.question) is not null order by q.run_id, q.asked desc, text, q.text_id`, ids, workspace)
 	if err != nil {
 		return err
 	}
@@ -96,7 +105,7 @@ func (m *Meter) readQuestions(ctx context.Context, workspace uuid.UUID, runs []R
 	for rows.Next() {
 		var run uuid.UUID
 		var q Question
-		if err := rows.Scan(&run, &q.TextID, &q.Text, &q.Asked, &q.Clicks, &q.Relevant, &q.NDCG10, &q.MRR10, &q.Results, &q.TopScore); err != nil {
+		if err := rows.Scan(&run, &q.TextID, &q.Text, &q.Golden, &q.Asked, &q.Clicks, &q.Relevant, &q.NDCG10, &q.MRR10, &q.Results, &q.TopScore); err != nil {
 			return err
 		}
 		r := &runs[indexes[run]]

@@ -1,6 +1,7 @@
 package analytics
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"math"
@@ -74,7 +75,7 @@ func rowOf(q Query, mode Mode) row {
 	r := row{Query: q, id: NewID(q.At), bucket: bucketOf(q.Took)}
 	r.Text = ""
 	if mode == Full {
-		if r.Text = Scrub(q.Text, maxText); r.Text != "" {
+		if r.Text = Scrub(q.Text, MaxText); r.Text != "" {
 			id := textID(q.Workspace, r.Text)
 			r.textID = &id
 		}
@@ -105,6 +106,12 @@ func stamp(id *uuid.UUID, at time.Time) {
 	binary.BigEndian.PutUint64(head[:], ms<<16)
 	copy(id[:6], head[:6])
 	id[6] = id[6]&0x0f | 0x70
+}
+
+// QuestionID returns the id that a question with a text has in the traffic of a workspace,
+// whether or not it was asked.
+func QuestionID(workspace uuid.UUID, question string) int64 {
+	return textID(workspace, cmp.Or(Scrub(question, MaxText), question))
 }
 
 // textID returns the id of a text in a workspace. Texts that Fold makes equal have the same

@@ -10,7 +10,7 @@ import (
 
 // Maximum lengths of stored texts, in characters.
 const (
-	maxText    = 200 // of a query
+	MaxText    = 200 // of a query
 	maxComment = 500
 )
 
