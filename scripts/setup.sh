@@ -89,10 +89,10 @@ make_ready() { have make; }
 redis_ready() { have redis-server || have valkey-server; }
 # Go's own downloads are checked against the system's certificates.
 certificates_ready() { [ "$(uname -s)" != Linux ] || [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] || [ -e /etc/ssl/cert.pem ]; }
-# The names and places where the tests look for one (rest/widget/browser_test.go).
+# The names and places where the tests look for one (internal/testkit/browser). The headless shell needs half the CPU time of the whole browser.
 browser_ready() {
   local name
-  for name in chromium chromium-browser google-chrome-stable google-chrome \
+  for name in chromium-headless-shell chromium chromium-browser google-chrome-stable google-chrome \
     '/Applications/Chromium.app/Contents/MacOS/Chromium' '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'; do
     if have "$name"; then return 0; fi
   done
@@ -232,8 +232,10 @@ setup_debian() {
   if needs redis; then packages+=(redis-server); fi
   if needs browser; then
     # Ubuntu's package of another name only installs a snap.
-    [ -n "$(candidate_version chromium)" ] || fail "this system's packages have no chromium, which the tests need. Install Chromium or Chrome so that chromium or google-chrome is in PATH."
-    packages+=(chromium)
+    if [ -n "$(candidate_version chromium-headless-shell)" ]; then packages+=(chromium-headless-shell)
+    elif [ -n "$(candidate_version chromium)" ]; then packages+=(chromium)
+    else fail "this system's packages have no chromium, which the tests need. Install Chromium or Chrome so that chromium or google-chrome is in PATH."
+    fi
   fi
   if needs mariadb; then packages+=(mariadb-server); fi
   if needs clickhouse; then

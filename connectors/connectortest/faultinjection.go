@@ -65,7 +65,8 @@ type FaultInjection struct {
 // without end, both of which must end in an error.
 //
 // The calls are recorded from a correct sync, so that a new call of a kind is
-// part of the suite without further work.
+// part of the suite without further work. With -short each call meets a third of
+// the faults, and each fault a third of the calls.
 func RunFaultInjection(t *testing.T, setup func(t *testing.T) FaultInjection) {
 	t.Helper()
 	injection := setup(t)
@@ -96,6 +97,9 @@ func RunFaultInjection(t *testing.T, setup func(t *testing.T) FaultInjection) {
 			proxy := newFaultProxy(t, injection)
 			for number, call := range calls {
 				inject := first[number] || fault.alsoLast && last[number]
+				if testing.Short() && (number+faultNumber)%shortShare != 0 {
+					inject = false
+				}
 				if !inject || fault.respond(call) == nil || (injection.Undetectable != nil && injection.Undetectable(call, fault.name) != "") {
 					continue
 				}
@@ -124,6 +128,9 @@ func RunFaultInjection(t *testing.T, setup func(t *testing.T) FaultInjection) {
 	injection.injectLoops(t, calls, maxCalls)
 	injection.injectSlowBodies(t, calls, first)
 }
+
+// shortShare is the divisor of the faults that each call meets in a test with -short.
+const shortShare = 3
 
 // The parts of a sync.
 const (
