@@ -67,7 +67,7 @@ func TestADocumentIsJudgedByItsReadersOnly(t *testing.T) {
 	if got := d.h.ask(t, d.stranger, list, these); !strings.Contains(got.body, `"documents":[{"documentId":null,"title":null,"grade":3}]`) {
 		t.Errorf("another editor lists %s", got.body)
 	}
-	if got := d.h.ask(t, d.reader, `mutation($i: ID!) { removeGoldenQuestion(collection: $i, query: "where does the quokka live") }`, these); !strings.Contains(got.body, "true") {
+	if got := d.h.ask(t, d.reader, `mutation($i: ID!) { removeGoldenQuestion(collection: $i, query: "where does the quokka live?") }`, these); !strings.Contains(got.body, "true") {
 		t.Errorf("removed: %s", got.body)
 	}
 }

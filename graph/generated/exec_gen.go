@@ -15601,7 +15601,7 @@ extend type Mutation {
 
 input JudgeDocumentInput {
   collection: ID!
-  "1 to 200 characters. Questions that differ in case, spaces or final marks only are one."
+  "1 to 200 characters. Questions that differ only in case or spaces are one."
   query: String!
   "A document of the collection that the caller may read."
   documentId: ID!

@@ -1160,7 +1160,7 @@ type InviteMemberInput struct {
 
 type JudgeDocumentInput struct {
 	Collection uuid.UUID `json:"collection"`
-	// 1 to 200 characters. Questions that differ in case, spaces or final marks only are one.
+	// 1 to 200 characters. Questions that differ only in case or spaces are one.
 	Query string `json:"query"`
 	// A document of the collection that the caller may read.
 	DocumentID uuid.UUID `json:"documentId"`

@@ -37,7 +37,7 @@ func TestARunMeasuresTheGoldenSet(t *testing.T) {
 	marmots := f.put("a", "Marmots", "The marmot digs a burrow and sleeps in winter.")
 	dams := f.put("b", "Beavers", "The beaver builds a dam of wood in the river, and digs canals.")
 	f.judge("where do  marmots sleep ", dams, 1)
-	f.judge("Where do marmots sleep?", marmots, 3)
+	f.judge("Where do marmots sleep", marmots, 3)
 	f.judge("how are dams built", dams, 3)
 	golden := f.golden()
 	if len(golden) != 2 || golden[0].Question != "where do marmots sleep" || !slices.Equal(golden[0].Documents, []uuid.UUID{marmots, dams}) {

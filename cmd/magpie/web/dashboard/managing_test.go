@@ -19,6 +19,7 @@ func TestManaging(t *testing.T) {
 		{"keys", keyFlow},
 		{"people", peopleFlow},
 		{"analytics", analyticsFlow},
+		{"golden set", goldenFlow},
 		{"audit", auditFlow},
 		{"account", accountFlow},
 		{"usage", usageFlow},
@@ -142,6 +143,21 @@ func analyticsFlow(p *person, _ *world) {
 	p.Is(`document.activeElement.tagName`, "TR")
 	p.hit("zeppelin")
 	p.Until(`location.pathname === "/search" && new URLSearchParams(location.search).get("q")?.includes("zeppelin")`)
+}
+
+// goldenFlow names the right document of a question, measures it and takes the question back.
+func goldenFlow(p *person, m *world) {
+	p.t.Helper()
+	p.goTo("/collections/" + m.collection + "?tab=reliability&question=broken+lamp")
+	p.choose("Grade of Lamps", "The answer")
+	p.sees("Golden set: 1")
+	p.hit("Measure now")
+	p.row("broken lamp", "GOLDEN")
+	p.accessible("the golden set")
+	p.hit("Remove the question broken lamp")
+	p.fill("Type broken lamp to confirm", "broken lamp")
+	p.confirm("Remove")
+	p.sees("Golden set: 0")
 }
 
 // auditFlow finds an entry of before, and what changed.

@@ -61,6 +61,8 @@ const embedded = [
   'Session',
   'AgentTool',
   'SearchQualityRun',
+  'GoldenQuestion',
+  'GoldenDocument',
   'SearchQualityDocument',
 ];
 

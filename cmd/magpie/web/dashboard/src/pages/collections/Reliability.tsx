@@ -1,4 +1,4 @@
-import { Alert, Anchor, Button, Group, List, Loader, NumberInput, Select, SimpleGrid, Stack, Table, Text } from '@mantine/core';
+import { Alert, Anchor, Badge, Button, Group, List, Loader, NumberInput, Select, SimpleGrid, Stack, Table, Text } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useQuery } from 'urql';
@@ -16,6 +16,7 @@ import {
   CollectionsQualityDocument,
   type CollectionsRunFragment,
 } from './collections.gql';
+import { GoldenSet } from './GoldenSet';
 
 const route = getRouteApi('/shell/collections/$collectionId');
 
@@ -23,7 +24,7 @@ const figure = (value: number | null | undefined) => (value == null ? '–' : fo
 
 // Reliability shows measurements of search quality by the questions that people asked, and makes one.
 export function Reliability({ collectionId }: { collectionId: string }) {
-  const { run } = route.useSearch();
+  const { run, question } = route.useSearch();
   const navigate = route.useNavigate();
   const [days, setDays] = useState<number | string>(30);
   const [latest, setLatest] = useState<CollectionsRunFragment | null>(null);
@@ -82,6 +83,7 @@ export function Reliability({ collectionId }: { collectionId: string }) {
           {t('collections.quality.noneHelp')}
         </Empty>
       )}
+      <GoldenSet key={question} collectionId={collectionId} question={question} />
     </Stack>
   );
 }
@@ -170,6 +172,11 @@ function Question({
           ) : (
             one.query
           )}
+          {one.golden && (
+            <Badge size="xs" variant="light" ml="xs">
+              {t('collections.golden.badge')}
+            </Badge>
+          )}
         </Table.Td>
         <Table.Td ta="right">{formatNumber(one.asked)}</Table.Td>
         <Table.Td ta="right" visibleFrom="sm">
@@ -213,7 +220,7 @@ function Judged(variables: { collection: string; query: string; days: number }) 
   if (data.searchQualityDocuments.length === 0) return <Text size="sm">{t('collections.quality.noneChosen')}</Text>;
   return (
     <List size="sm" aria-label={t('collections.quality.chosen')}>
-      {data.searchQualityDocuments.map(({ documentId, title, rank, grade, clicks }, n) => (
+      {data.searchQualityDocuments.map(({ documentId, title, rank, grade, golden, clicks }, n) => (
         <List.Item key={documentId ?? n}>
           {documentId ? (
             <TextLink to="/documents/$documentId" params={{ documentId }} size="sm">
@@ -226,6 +233,7 @@ function Judged(variables: { collection: string; query: string; days: number }) 
           {rank == null ? t('collections.quality.notFound') : t('collections.quality.rank', { rank })}
           {', '}
           {t('collections.quality.grade', { grade, clicks })}
+          {golden && `, ${t('collections.golden.named')}`}
         </List.Item>
       ))}
     </List>

@@ -17,10 +17,11 @@ export type Tab = (typeof tabs)[number];
 const one = createRoute({
   getParentRoute: () => shellRoute,
   path: '/collections/$collectionId',
-  // run is the time of the measurement that is shown.
-  validateSearch: (search: Record<string, unknown>): { tab?: Tab; run?: string } => ({
+  // run is the time of the measurement that is shown; question is one for the golden set.
+  validateSearch: (search: Record<string, unknown>): { tab?: Tab; run?: string; question?: string } => ({
     tab: tabs.find((tab) => tab === search.tab),
     run: typed(search.run),
+    question: typed(search.question),
   }),
   loader: () => Promise.all([loadMessages('collections'), loadWords()]),
   component: lazyRouteComponent(() => import('./CollectionPage'), 'CollectionPage'),

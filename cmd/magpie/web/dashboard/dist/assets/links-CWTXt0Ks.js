@@ -1,1 +1,0 @@
-import{n as e}from"./Title-C9UawTh4.js";import{r as t}from"./useRouter-C_wV0Xi_.js";import{n}from"./link-CD0Tg-Rp.js";import{P as r}from"./i18n-D5nRRI99.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
