@@ -320,6 +320,50 @@ func TestCheckRefusesALoginThatMayWrite(t *testing.T) {
 	}
 }
 
+// TestSchemaSyncNeedsFewStatements logs the statements and the time of a schema sync, which
+// reads everything each time, of 1,000 tables with ten columns.
+func TestSchemaSyncNeedsFewStatements(t *testing.T) {
+	t.Parallel()
+	const tables, columnsOfEach = 1000, 10
+	s, asked := &shop{}, 0
+	server := start(t, s, func(o *tdsserver.Options) {
+		o.Answer = func(q tdsserver.Query) tdsserver.Reply {
+			asked++ // one connection at a time
+			reply := s.answer(q)
+			switch {
+			case strings.Contains(q.Text, "from sys.columns"):
+				reply.Rows = nil
+				for i := range tables * columnsOfEach {
+					reply.Rows = append(reply.Rows, []any{"dbo", fmt.Sprintf("t%04d", i/columnsOfEach), fmt.Sprintf("c%d", i%columnsOfEach), "int", 4, 10, 0, 0, "", "", 0})
+				}
+			case strings.HasPrefix(q.Text, "select schema_name(o.schema_id)"):
+				reply.Rows = nil
+				for i := range tables {
+					reply.Rows = append(reply.Rows, []any{"dbo", fmt.Sprintf("t%04d", i), 0, "", 3})
+				}
+			}
+			return reply
+		}
+	})
+	database := attach(t, settings(server, nil))
+	for _, sync := range []string{"first", "unchanged"} {
+		asked = 0
+		began, before := time.Now(), server.Counts().Began
+		if err := database.Check(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		found, err := database.Schema(t.Context())
+		if err != nil || len(found) != tables || len(found[tables-1].Columns) != columnsOfEach {
+			t.Fatalf("%d tables, %v", len(found), err)
+		}
+		connections := server.Counts().Began - before
+		t.Logf("%s: %d statements in %d connections, %.2f s", sync, asked, connections, time.Since(began).Seconds())
+		if asked > 5 || connections > 2 {
+			t.Errorf("%s: %d statements in %d connections", sync, asked, connections)
+		}
+	}
+}
+
 // What a login may do is asked of all that rights can be granted on.
 func TestCheckAsksForRightsOnEverything(t *testing.T) {
 	t.Parallel()
