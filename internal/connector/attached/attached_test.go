@@ -43,6 +43,7 @@ type fixture struct {
 	catalog   *attached.Catalog
 	databases *attached.Databases
 	owner     *pgx.Conn
+	embedded  []string // texts, of one caller at a time
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -71,6 +72,7 @@ func newFixture(t *testing.T) *fixture {
 	h.databases = attached.New(attached.Options{
 		Ent: h.db.Ent, Catalog: h.catalog, Kinds: h.kinds, Secrets: h.box, Analyzer: analysis.New(),
 		Embed: func(ctx context.Context, texts []string, _ bool) ([][]float32, error) {
+			h.embedded = append(h.embedded, texts...)
 			return builtin.Embed(ctx, texts, embed.Passage)
 		},
 	})
@@ -410,5 +412,20 @@ func TestSearchFindsTheTablesOfQuestions(t *testing.T) {
 	t.Logf("%d questions: %d of %d tables among the first 8 (%.3f), all of them for %d questions (%.3f)", questions, found, expected, float64(found)/float64(expected), whole, float64(whole)/float64(questions))
 	if float64(found) < 0.95*float64(expected) {
 		t.Error("the search finds fewer tables than it did")
+	}
+}
+
+// What a comment says of a column is a part of what its table is about.
+func TestCommentsOfColumnsAreEmbedded(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	ctx, scope := h.person("ada")
+	row, err := h.db.Ent.Connector.Create().SetName("shop").SetType("postgresql").SetCollectionID(h.collection(ctx, "Sales")).SetConfig(map[string]any{"database": "shop"}).Save(ctx)
+	h.must(err)
+	h.sync(ctx, row, []connectors.Table{{Schema: "public", Name: "bkg", Columns: []connectors.Column{{Name: "amt", Type: "numeric", Comment: "Revenue " + strings.Repeat("x", 500)}, {Name: "dt", Type: "date"}}}})
+	_, err = h.databases.Search(ctx, scope, "", "revenue", 8)
+	h.must(err)
+	if len(h.embedded) == 0 || !strings.Contains(h.embedded[0], "amt (Revenue xxx") || !strings.HasSuffix(h.embedded[0], "dt") || len(h.embedded[0]) > 200 {
+		t.Errorf("embedded: %q", h.embedded)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -35,6 +36,9 @@ const (
 	weightJoined = 0.25
 	// maxColumnsEmbedded is the maximum number of columns in the embedded text.
 	maxColumnsEmbedded = 60
+	// maxCommentEmbedded is the maximum length of a column's comment there, in
+	// characters.
+	maxCommentEmbedded = 100
 )
 
 // entry is a table prepared for search.
@@ -84,6 +88,9 @@ func (d *Databases) entries(ctx context.Context, db Database, tables []connector
 			}
 			if at < maxColumnsEmbedded {
 				text += " " + spaced(withoutPrefix(c.Name, names.columns[i]))
+				if c.Comment != "" {
+					text += " (" + safetext.Truncate(c.Comment, maxCommentEmbedded) + ")"
+				}
 			}
 		}
 		out[i], texts[i] = e, text
