@@ -134,3 +134,31 @@ export function useLive<D, V>(key: string | null, options: Omit<Watch<D, V>, 'on
   }, [key]);
   return status;
 }
+
+// The most subscriptions of one list. A connection may have a hundred.
+const most = 40;
+
+// useEach begins something for each of the keys, such as a subscription, while the key is among them and the component is
+// shown. begin returns what ends it.
+export function useEach(keys: string[], begin: (key: string) => () => void) {
+  const latest = useRef(begin);
+  latest.current = begin;
+  const begun = useRef(new Map<string, () => void>());
+  const wanted = keys.slice(0, most).join(' ');
+  useEffect(() => {
+    const now = new Set(wanted.split(' ').filter(Boolean));
+    for (const [key, end] of begun.current) {
+      if (now.has(key)) continue;
+      end();
+      begun.current.delete(key);
+    }
+    for (const key of now) if (!begun.current.has(key)) begun.current.set(key, latest.current(key));
+  }, [wanted]);
+  useEffect(
+    () => () => {
+      for (const end of begun.current.values()) end();
+      begun.current.clear();
+    },
+    [],
+  );
+}

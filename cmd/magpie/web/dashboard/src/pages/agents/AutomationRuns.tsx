@@ -1,5 +1,5 @@
 import { Button, Group, List, Modal, Stack, Text, Title } from '@mantine/core';
-import { useEffect, useRef, useState } from 'react';
+import { useState } from 'react';
 import { formatNumber, t, tValue } from '../../i18n';
 import { type Column, DataTable } from '../../kit/DataTable';
 import { Empty } from '../../kit/Empty';
@@ -10,6 +10,7 @@ import { Status } from '../../kit/Status';
 import { Ago, When } from '../../kit/Time';
 import { useAction } from '../../kit/useAction';
 import { usePaged } from '../../kit/usePaged';
+import { useWhileVisible } from '../../kit/useSoon';
 import { useMe } from '../../session/Me';
 import {
   type AutomationFieldsFragment,
@@ -25,13 +26,7 @@ export function AutomationRuns({ automation, mayRun }: { automation: AutomationF
   const list = usePaged(AutomationsRunsDocument, { automationId: automation.id }, (data) => data.automationRuns);
   const open = list.rows.find(({ id }) => id === opened);
   const isGoingOn = list.rows.some(({ status }) => status === 'QUEUED' || status === 'RUNNING');
-  const reload = useRef(list.reload);
-  reload.current = list.reload;
-  useEffect(() => {
-    if (!isGoingOn) return;
-    const timer = window.setInterval(() => reload.current(), 2000);
-    return () => window.clearInterval(timer);
-  }, [isGoingOn]);
+  useWhileVisible(list.reload, isGoingOn ? 2000 : 10_000);
   const columns: Column<Run>[] = [
     {
       key: 'title',

@@ -3,20 +3,20 @@ import { useRef } from 'react';
 import { useQuery } from 'urql';
 import { useLive } from '../../api/live';
 import { formatNumber, t } from '../../i18n';
+import { useSoon } from '../../kit/useSoon';
 import { ApprovalsChangedDocument, ApprovalsOpenCountDocument } from './approvals.gql';
 
 // useOpenApprovals returns how many approvals wait for somebody, and follows their changes.
 function useOpenApprovals(): number {
   const [{ data }, again] = useQuery({ query: ApprovalsOpenCountDocument });
   const cursor = useRef<string | null>(null);
-  const timer = useRef<number | undefined>(undefined);
+  const readSoon = useSoon(() => again({ requestPolicy: 'network-only' }), 500);
   useLive('open-approvals', {
     document: ApprovalsChangedDocument,
     variables: () => ({ after: cursor.current }),
     onData: ({ approvalChanged }) => {
       cursor.current = approvalChanged.cursor;
-      window.clearTimeout(timer.current);
-      timer.current = window.setTimeout(() => again({ requestPolicy: 'network-only' }), 500);
+      readSoon();
     },
   });
   return data?.approvals.totalCount ?? 0;

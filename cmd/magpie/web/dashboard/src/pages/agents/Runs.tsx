@@ -6,7 +6,9 @@ import { Empty } from '../../kit/Empty';
 import { Status } from '../../kit/Status';
 import { Ago } from '../../kit/Time';
 import { usePaged } from '../../kit/usePaged';
+import { useWhileVisible } from '../../kit/useSoon';
 import { type AgentRunFieldsFragment, AgentsRunsDocument } from './runs.gql';
+import { useRunTurns } from './useRunTurns';
 
 const seconds = (run: AgentRunFieldsFragment) =>
   run.finishedAt ? (new Date(run.finishedAt).getTime() - new Date(run.createdAt).getTime()) / 1000 : null;
@@ -15,6 +17,12 @@ const seconds = (run: AgentRunFieldsFragment) =>
 export function Runs({ agentId }: { agentId: string }) {
   const navigate = useNavigate();
   const list = usePaged(AgentsRunsDocument, { agentId }, (data) => data.runs);
+  useRunTurns(
+    list.rows.filter(({ finishedAt }) => !finishedAt).map(({ id }) => id),
+    list.reload,
+  );
+  // Runs may begin in another window.
+  useWhileVisible(list.reload, 10_000);
   const columns: Column<AgentRunFieldsFragment>[] = [
     {
       key: 'message',

@@ -1,12 +1,13 @@
 import { Anchor, Button, Group, SimpleGrid, Stack } from '@mantine/core';
 import { useRouter } from '@tanstack/react-router';
-import { useEffect, useRef, useState } from 'react';
+import { useRef, useState } from 'react';
 import { useLive } from '../../api/live';
 import { formatBytes, formatNumber, t } from '../../i18n';
 import { Facts, Figure } from '../../kit/Facts';
 import { TextLink } from '../../kit/links';
 import { When } from '../../kit/Time';
 import { useAction } from '../../kit/useAction';
+import { useSoon } from '../../kit/useSoon';
 import { May } from '../../session/Me';
 import type { Collection } from './CollectionPage';
 import {
@@ -72,27 +73,15 @@ export function Overview({ collection, reload }: { collection: Collection; reloa
 // when the page began.
 function useDocuments(collectionId: string, reload: () => void) {
   const cursor = useRef<string | null>(null);
-  const timer = useRef<number | null>(null);
-  const latest = useRef(reload);
-  latest.current = reload;
+  const readSoon = useSoon(reload, pause);
   const [counts, setCounts] = useState<CollectionsDocumentStatusSubscription['documentStatus']['counts']>(null);
-  useEffect(
-    () => () => {
-      if (timer.current) window.clearTimeout(timer.current);
-    },
-    [],
-  );
   useLive(`collection-documents:${collectionId}`, {
     document: CollectionsDocumentStatusDocument,
     variables: () => ({ collectionId, after: cursor.current }),
     onData: ({ documentStatus }) => {
       cursor.current = documentStatus.cursor;
       if (documentStatus.counts) setCounts(documentStatus.counts);
-      if (documentStatus.documents.length === 0) return;
-      timer.current ??= window.setTimeout(() => {
-        timer.current = null;
-        latest.current();
-      }, pause);
+      if (documentStatus.documents.length > 0) readSoon();
     },
   });
   return counts;

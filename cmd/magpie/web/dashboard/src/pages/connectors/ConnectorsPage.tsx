@@ -15,6 +15,7 @@ import { CollectionSelect } from './fields';
 import { span, useKinds } from './kinds';
 import { ConnectorsListDocument, type ConnectorsListQuery } from './list.gql';
 import type { ListSearch } from './routes';
+import { useSyncs } from './useSyncs';
 
 type Row = NonNullable<NonNullable<NonNullable<ConnectorsListQuery['connectors']['edges']>[number]>['node']>;
 
@@ -38,6 +39,7 @@ export function ConnectorsPage() {
     },
     (data) => data.connectors,
   );
+  useSyncs(list.rows, list.reload);
   const isFiltered = Boolean(search.q || search.collection || search.type || search.status);
   const create = (
     <Button

@@ -8,6 +8,7 @@ import { Empty } from '../../kit/Empty';
 import { Ago } from '../../kit/Time';
 import { useAction } from '../../kit/useAction';
 import { usePaged } from '../../kit/usePaged';
+import { useWhileVisible } from '../../kit/useSoon';
 import { type InboundEventFieldsFragment, InboundEventsDocument, InboundResendDocument } from './inbound.gql';
 
 const states: InboundEventStatus[] = ['RECEIVED', 'MATCHED', 'IGNORED', 'REJECTED', 'FAILED'];
@@ -17,6 +18,7 @@ const colors = { RECEIVED: 'blue', MATCHED: 'green', IGNORED: 'gray', REJECTED: 
 export function Events({ integrationId }: { integrationId: string }) {
   const [status, setStatus] = useState<InboundEventStatus | null>(null);
   const list = usePaged(InboundEventsDocument, { integrationId, status: status ? [status] : null }, (data) => data.inboundEvents);
+  useWhileVisible(list.reload, 5000);
   const resend = useAction(InboundResendDocument, { success: t('tools.inbound.resent') });
   const columns: Column<InboundEventFieldsFragment>[] = [
     {

@@ -1,6 +1,7 @@
-import { useEffect, useRef, useState } from 'react';
+import { useRef, useState } from 'react';
 import { useClient } from 'urql';
 import { useLive } from '../../../api/live';
+import { useSoon } from '../../../kit/useSoon';
 import { ConnectorsCountsDocument, ConnectorsDocumentStatusDocument } from '../connector.gql';
 
 const pause = 2000; // milliseconds between two counts
@@ -10,25 +11,17 @@ const pause = 2000; // milliseconds between two counts
 export function useCounts(connectorId: string): number {
   const client = useClient();
   const cursor = useRef<string | null>(null);
-  const timer = useRef<number | null>(null);
   const [withFailure, setWithFailure] = useState(0);
-  useEffect(
-    () => () => {
-      if (timer.current) window.clearTimeout(timer.current);
-    },
-    [],
-  );
+  const countSoon = useSoon(() => {
+    void client.query(ConnectorsCountsDocument, { id: connectorId }, { requestPolicy: 'network-only' }).toPromise();
+  }, pause);
   useLive(`connector-documents:${connectorId}`, {
     document: ConnectorsDocumentStatusDocument,
     variables: () => ({ connectorId, after: cursor.current }),
     onData: ({ documentStatus }) => {
       cursor.current = documentStatus.cursor;
       if (documentStatus.counts) setWithFailure(documentStatus.counts.withFailure);
-      if (documentStatus.documents.length === 0) return;
-      timer.current ??= window.setTimeout(() => {
-        timer.current = null;
-        void client.query(ConnectorsCountsDocument, { id: connectorId }, { requestPolicy: 'network-only' }).toPromise();
-      }, pause);
+      if (documentStatus.documents.length > 0) countSoon();
     },
   });
   return withFailure;

@@ -17,6 +17,7 @@ import { CollectionSelect } from '../CollectionSelect';
 import { DocumentsConnectorsDocument, DocumentsListDocument, type DocumentsListQuery, DocumentsRestoreDocument } from './documents.gql';
 import { Restrictions } from './Restrictions';
 import { type DocumentsState, type Order, orderFields, orders, statuses } from './state';
+import { useChanges } from './useChanges';
 
 type Row = NonNullable<NonNullable<NonNullable<DocumentsListQuery['documents']['edges']>[number]>['node']>;
 
@@ -67,6 +68,7 @@ function DocumentList() {
     },
     (data) => data.documents,
   );
+  useChanges(state.connector, state.collection, list.reload);
   const mayChange = useMay('EDITOR');
   const restore = useAction(DocumentsRestoreDocument, { success: t('search.doc.restored') });
   const bringBack = async ({ id, connectorID }: Row) => {
