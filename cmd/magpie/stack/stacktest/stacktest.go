@@ -3,6 +3,7 @@
 package stacktest
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/base64"
@@ -110,6 +111,30 @@ func (m *Magpie) Member(role string) (email, password string) {
 	return email, password
 }
 
+// Session signs somebody in as a page of the dashboard does, and returns the cookie of the session.
+func (m *Magpie) Session(email, password string) *http.Cookie {
+	m.t.Helper()
+	body, err := json.Marshal(map[string]string{"email": email, "password": password})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(m.t.Context(), http.MethodPost, m.URL+"/api/v1/auth/login?cookie=1", bytes.NewReader(body))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Sec-Fetch-Site", "same-origin")
+	response, err := m.http.Do(request)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if len(response.Cookies()) != 1 {
+		m.t.Fatalf("%s gets %s and no session", email, response.Status)
+	}
+	return response.Cookies()[0]
+}
+
 // GraphQL runs an operation as the owner and stores its data.
 func (m *Magpie) GraphQL(into any, query string, variables map[string]any) {
 	m.t.Helper()
@@ -120,14 +145,34 @@ func (m *Magpie) GraphQL(into any, query string, variables map[string]any) {
 	m.Post("application/json", bytes.NewReader(body), into)
 }
 
-// Post posts a body of a media type to /graphql as the owner and stores the data.
-func (m *Magpie) Post(kind string, body io.Reader, into any) {
+// Follow runs a subscription as the owner until one of its events contains a text.
+func (m *Magpie) Follow(query string, variables map[string]any, last string) {
+	m.t.Helper()
+	body, err := json.Marshal(map[string]any{"query": query, "variables": variables})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	response := m.send("application/json", "text/event-stream", bytes.NewReader(body))
+	defer func() { _ = response.Body.Close() }()
+	var lines []string
+	for events := bufio.NewScanner(response.Body); events.Scan(); {
+		lines = append(lines, events.Text())
+		if strings.Contains(events.Text(), last) {
+			return
+		}
+	}
+	m.t.Fatalf("no event of the subscription contains %s: %q", last, lines)
+}
+
+// send posts a body of a media type to /graphql as the owner.
+func (m *Magpie) send(kind, accept string, body io.Reader) *http.Response {
 	m.t.Helper()
 	request, err := http.NewRequestWithContext(m.t.Context(), http.MethodPost, m.URL+"/graphql", body)
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	request.Header.Set("Content-Type", kind)
+	request.Header.Set("Accept", accept)
 	if m.token != "" {
 		request.Header.Set("Authorization", "Bearer "+m.token)
 	}
@@ -135,6 +180,13 @@ func (m *Magpie) Post(kind string, body io.Reader, into any) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
+	return response
+}
+
+// Post posts a body of a media type to /graphql as the owner and stores the data.
+func (m *Magpie) Post(kind string, body io.Reader, into any) {
+	m.t.Helper()
+	response := m.send(kind, "application/json", body)
 	defer func() { _ = response.Body.Close() }()
 	var answer struct {
 		Data   json.RawMessage

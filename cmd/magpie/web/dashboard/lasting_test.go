@@ -30,7 +30,7 @@ window.setTimeout = (call, pause, ...rest) => later(call, pause >= 1000 && pause
 // syncs, changes of documents and lost connections; it must not hold more after them than
 // before.
 func pagesLeftOpen(t *testing.T, m *world) {
-	paths := []string{"/connectors/" + m.connector, "/collections/" + m.collection, "/documents/" + m.document, "/approvals"}
+	paths := []string{"/connectors/" + m.connector, "/collections/" + m.collection, "/documents/" + m.document, "/approvals", "/connectors", "/documents"}
 	var people []*person
 	for _, path := range paths {
 		p := signIn(t, m.Magpie, stacktest.Email, stacktest.Password, "/search")
@@ -71,6 +71,12 @@ func pagesLeftOpen(t *testing.T, m *world) {
 			return after.Nodes <= before[i].Nodes+many && after.Listeners <= before[i].Listeners+many && after.Heap <= before[i].Heap+many*(64<<10)
 		})
 		t.Logf("%s: %+v, then %+v; %s messages in %s connections", paths[i], before[i], after, p.Text("heard"), p.Text("sockets"))
+	}
+	// What comes is in the lists, too.
+	m.Upload(m.connector, map[string]string{"office/ladders.md": "# Ladders\n\nLadders are in the cellar.\n"})
+	people[4].row("Files", "4")
+	people[5].row("Ladders", "Indexed")
+	for _, p := range people {
 		p.Clean()
 	}
 }

@@ -1,16 +1,18 @@
 package dashboard_test
 
 import (
+	"context"
 	_ "embed"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
@@ -54,6 +56,8 @@ type person struct {
 	*browser.Tab
 	t   *testing.T
 	url string
+	// framed reports whether the frame of the pages, menu and header, was checked by accessible.
+	framed bool
 }
 
 // visitor opens a page without a session.
@@ -63,13 +67,21 @@ func visitor(t *testing.T, m *stacktest.Magpie, path string) *person {
 	return &person{Tab: tab, t: t, url: m.URL}
 }
 
-// signIn signs somebody in and opens a page.
+// signIn opens a page as somebody who has signed in. The form of the sign-in is tried by those who have only a keyboard,
+// and by those who are turned away.
 func signIn(t *testing.T, m *stacktest.Magpie, email, password, path string) *person {
 	t.Helper()
-	p := visitor(t, m, "/sign-in?next="+path)
-	p.fill("Email", email)
-	p.fill("Password", password)
-	p.Press("\r")
+	session := m.Session(email, password)
+	tab := browser.Visit(t, m.URL+path, browser.Options{Width: 1280, Height: 900, Prelude: prelude, Before: []chromedp.Action{
+		network.SetCookie(session.Name, session.Value).WithURL(m.URL + session.Path).WithPath(session.Path).WithHTTPOnly(true).WithSameSite(network.CookieSameSiteStrict),
+		chromedp.ActionFunc(func(ctx context.Context) error {
+			// What the browser remembers of a sign-in, once.
+			const remember = `if (self === top && location.protocol !== "about:" && !sessionStorage.seen) { sessionStorage.seen = 1; localStorage.setItem("magpie-session", "1"); }`
+			_, err := page.AddScriptToEvaluateOnNewDocument(remember).Do(ctx)
+			return err
+		}),
+	}})
+	p := &person{Tab: tab, t: t, url: m.URL}
 	p.Until(`location.pathname !== "/sign-in" && settled()`)
 	return p
 }
@@ -212,8 +224,7 @@ func (p *person) picture(name string) {
 	p.Do(chromedp.EmulateViewport(1280, 800))
 	p.Eval(`all(".mantine-Notification-root").forEach((e) => { e.style.visibility = "hidden"; })`, nil)
 	for _, look := range []string{"dark", "light"} {
-		p.Do(scheme(look))
-		p.Until(`document.documentElement.dataset.mantineColorScheme === ` + quoted(look) + ` && ` + still)
+		p.shown(look)
 		p.Screenshot(filepath.Join(*pictures, "dashboard-"+name+"-"+look+".png"))
 	}
 	p.Do(chromedp.EmulateViewport(1280, 900))
@@ -236,40 +247,67 @@ func scheme(name string) chromedp.Action {
 // still holds when nothing changes its colour or place any more.
 const still = `document.getAnimations().every((a) => a.playState !== "running" || a.effect.getComputedTiming().endTime === Infinity)`
 
-// accessible checks the page by WCAG 2.2 AA, light and dark, wide and narrow, and that
-// nothing is wider than the window.
+// accessible checks the page by WCAG 2.2 AA, narrow and wide, dark and light, and that
+// nothing is wider than the window. All rules are checked at both widths. A colour does not
+// depend on the width, so that the light is checked in the wide window only.
 func (p *person) accessible(what string) {
 	p.t.Helper()
-	for _, width := range []int64{1280, 360} {
-		p.Do(chromedp.EmulateViewport(width, 900))
-		p.Until(still)
-		if wide := p.Text(`document.documentElement.scrollWidth`); p.Text(`document.documentElement.scrollWidth <= innerWidth`) != "true" {
-			p.t.Errorf("%s is %s pixels wide in a window of %d", what, wide, width)
-		}
-		p.accessibleHere(fmt.Sprintf("%s, %d px wide", what, width))
-	}
+	p.Do(chromedp.EmulateViewport(360, 900))
+	p.shown("dark")
+	p.fits(what, 360)
+	p.axe(what+", 360 px wide", allRules)
 	p.Do(chromedp.EmulateViewport(1280, 900))
+	p.fits(what, 1280)
+	p.accessibleHere(what + ", 1280 px wide")
 }
+
+// shown makes the window light or dark, and waits until it is.
+func (p *person) shown(look string) {
+	p.t.Helper()
+	p.Do(scheme(look))
+	p.Until(`document.documentElement.dataset.mantineColorScheme === ` + quoted(look) + ` && ` + still)
+}
+
+// fits checks that nothing is wider than the window.
+func (p *person) fits(what string, width int) {
+	p.t.Helper()
+	p.Until(still)
+	if wide := p.Text(`document.documentElement.scrollWidth <= innerWidth || document.documentElement.scrollWidth`); wide != "true" {
+		p.t.Errorf("%s is %s pixels wide in a window of %d", what, wide, width)
+	}
+}
+
+// The rules of axe.
+const (
+	allRules    = `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]`
+	colourRules = `{type: "rule", values: ["color-contrast", "link-in-text-block"]}`
+)
 
 // accessibleHere checks by WCAG 2.2 AA the dialog, menu or list that is open above the page,
 // which another width of the window might close, or else the page: all rules in the light,
 // those of colours in the dark.
 func (p *person) accessibleHere(what string) {
 	p.t.Helper()
-	if p.Text(`typeof axe`) == "undefined" {
+	for _, look := range []struct{ name, rules string }{{"dark", colourRules}, {"light", allRules}} {
+		p.shown(look.name)
+		p.axe(what+", "+look.name, look.rules)
+	}
+}
+
+// axe checks some rules as the window is.
+func (p *person) axe(what, rules string) {
+	p.t.Helper()
+	if !p.holds(`typeof axe !== "undefined"`) {
 		p.Do(chromedp.Evaluate(axe, nil))
 	}
-	for _, look := range []struct{ name, rules string }{
-		{"dark", `{type: "rule", values: ["color-contrast", "link-in-text-block"]}`},
-		{"light", `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]`},
-	} {
-		p.Do(scheme(look.name))
-		p.Until(`document.documentElement.dataset.mantineColorScheme === ` + quoted(look.name) + ` && ` + still)
-		var found []string
-		p.Eval(`axe.run(all("[role=dialog], [role=menu], [role=listbox]").at(-1) ?? document, {runOnly: `+look.rules+`, resultTypes: ["violations"]})
-			.then(({violations}) => violations.flatMap((v) => v.nodes.map((n) => v.id + " " + n.target.join(" ") + ": " + n.html.slice(0, 200) + " " + n.failureSummary)))`, &found)
-		if len(found) > 0 {
-			p.t.Errorf("%s, %s:\n%s", what, look.name, strings.Join(found, "\n"))
-		}
+	page := "document"
+	if p.framed {
+		page = `{exclude: [["nav"], ["header"]]}`
+	}
+	var found []string
+	p.Eval(`axe.run(all("[role=dialog], [role=menu], [role=listbox]").at(-1) ?? `+page+`, {runOnly: `+rules+`, resultTypes: ["violations"]})
+		.then(({violations}) => violations.flatMap((v) => v.nodes.map((n) => v.id + " " + n.target.join(" ") + ": " + n.html.slice(0, 200) + " " + n.failureSummary)))`, &found)
+	if len(found) > 0 {
+		p.t.Errorf("%s:\n%s", what, strings.Join(found, "\n"))
 	}
 }

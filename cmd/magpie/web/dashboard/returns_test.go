@@ -8,8 +8,12 @@ import (
 	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
 )
 
-// back goes to the page before.
-var back = chromedp.Evaluate(`history.back()`, nil)
+var (
+	// back goes to the page before.
+	back = chromedp.Evaluate(`history.back()`, nil)
+	// blank leaves the site.
+	blank = chromedp.Navigate("about:blank")
+)
 
 // comingBack checks that what other services send the browser back with is told in words,
 // with a way on.
@@ -26,7 +30,7 @@ func comingBack(t *testing.T, m *world) {
 		{"/integrations/{integration}?oauth=connected", "The account is connected.", ""},
 		{"/integrations/{integration}?oauth=failed&error_description=You+said+no", "You said no", ""},
 	} {
-		p.Do(chromedp.Navigate("about:blank")) // another fragment alone would load nothing
+		p.Do(blank) // another fragment alone would load nothing
 		p.open(m.address(one.path))
 		p.sees(one.says)
 		if one.leads != "" && !p.holds(`all("main a").some((e) => e.getAttribute("href") === `+quoted(m.address(one.leads))+`)`) {
@@ -46,7 +50,7 @@ func comingBack(t *testing.T, m *world) {
 		"code=1":            "This sign-in was begun in another tab or browser",
 		"error=unavailable": "The sign-in provider cannot be reached at the moment.",
 	} {
-		q.Do(chromedp.Navigate("about:blank"))
+		q.Do(blank)
 		q.open("/oidc#" + fragment)
 		q.sees(says)
 		q.Until(`hit("Sign in again")`)

@@ -15,6 +15,8 @@ type world struct {
 	desk *desk
 
 	collection, connector, document, agent, key, automation, integration, tool, inbound string
+	// What isUsed makes.
+	database, run, approval, conversation string
 }
 
 // newWorld makes a workspace with documents, an agent, a tool that acts, and so on.
@@ -48,6 +50,32 @@ func newWorld(t *testing.T) *world {
 	}
 	m.document = found.Documents.Edges[0].Node.ID
 	return m
+}
+
+// isUsed adds what people and agents leave: a conversation, a run that waits for an approval, and an attached database,
+// which is not there.
+func (m *world) isUsed(t *testing.T) {
+	t.Helper()
+	m.database = m.make(t, `mutation($input: CreateConnectorInput!) { createConnector(input: $input) { id } }`, object{"input": object{
+		"name": "House", "type": "postgresql", "collection": m.collection, "credentials": object{"user": "reader", "password": "secret"},
+		"config": object{"host": "127.0.0.1", "port": 1, "database": "house"},
+	}})
+	m.Follow(`subscription { chat(input: {message: "Who replaces a broken lamp?"}) { __typename } }`, nil, "ChatDone")
+	m.Follow(`subscription($a: ID!) { runAgent(input: {agentId: $a, message: "Create a ticket"}) { __typename } }`, object{"a": m.actingAgent()}, "AgentRunWaiting")
+	var made struct {
+		Conversations struct {
+			Edges []struct{ Node struct{ ID string } }
+		}
+		Approvals struct {
+			Edges []struct{ Node struct{ ID, RunID string } }
+		}
+	}
+	m.GraphQL(&made, `{ conversations(kind: CHAT, first: 1) { edges { node { id } } } approvals(first: 1) { edges { node { id runID } } } }`, nil)
+	if len(made.Conversations.Edges) == 0 || len(made.Approvals.Edges) == 0 {
+		t.Fatalf("nothing was made: %+v", made)
+	}
+	m.conversation = made.Conversations.Edges[0].Node.ID
+	m.approval, m.run = made.Approvals.Edges[0].Node.ID, made.Approvals.Edges[0].Node.RunID
 }
 
 // make runs a mutation and returns the id of what it makes.
