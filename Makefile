@@ -34,7 +34,7 @@ packages = $(shell grep -rl --include='*_test.go' '^func $(1)' . | xargs -n 1 di
 # What a recipe with tests ends with: the servers that tests share stop, and the outcome stays.
 finish = go run ./internal/tools/testservers && exit $$status
 
-.PHONY: help setup setup-tests build dashboard verify-dashboard demo up down run test test-race verify lint fmt gen bench soak eval fuzz test-mcp clean
+.PHONY: help setup setup-tests build dashboard verify-dashboard demo up down run test test-race verify lint fmt gen bench soak eval fuzz test-mcp test-clickhouse clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -119,6 +119,9 @@ fuzz: setup ## run every fuzz target for FUZZTIME
 
 test-mcp: setup ## run the conformance suite of the Model Context Protocol, from npm, against the client and /mcp
 	@scripts/test-mcp.sh
+
+test-clickhouse: ## run the tests of ClickHouse on a current engine, from npm, beside the distribution's
+	@scripts/test-clickhouse.sh
 
 clean: build ## remove built programs and the data of the private servers
 	@go run ./internal/tools/testservers -remove

@@ -124,8 +124,10 @@ func TestClickHouse(t *testing.T) {
 	s := newShop(t, server)
 	t.Run("attacks", func(t *testing.T) { hostileStatementsAreRefused(t, s) })
 	t.Run("unchecked", func(t *testing.T) { hostileStatementsHaveNoEffectAtTheServer(t, s) })
-	t.Run("answers", func(t *testing.T) { statementsReturnRows(t, s) })
-	t.Run("values", func(t *testing.T) { valuesAreExact(t, s) })
+	// Debian's server is of 2018: it does not know these yet.
+	newer := []string{" over (", "explain ", "JSONExtract", "with totals as", "avgOrNull", "match(", "'a', \"name\"", "::", "except (", "toTypeName({", "OrNull", " final "}
+	t.Run("answers", func(t *testing.T) { statementsReturnRows(t, s, newer) })
+	t.Run("values", func(t *testing.T) { valuesAreExact(t, s, "12.50") })
 	t.Run("errors", func(t *testing.T) { errorsSayWhatToDo(t, s, server.NativePort) })
 	t.Run("bounds", func(t *testing.T) { resultsAreBounded(t, s) })
 	t.Run("cancel", func(t *testing.T) { canceledStatementsEndAtTheServer(t, s) })
@@ -176,10 +178,9 @@ func hostileStatementsHaveNoEffectAtTheServer(t *testing.T, s *shop) {
 	s.ask(t, "shop", "drop table proof")
 }
 
-func statementsReturnRows(t *testing.T, s *shop) {
+// statementsReturnRows runs statements that read. Those with a text of newer may fail.
+func statementsReturnRows(t *testing.T, s *shop, newer []string) {
 	database := s.attach(t, login("reader"), nil)
-	// Debian's server is of 2018: it does not know these yet.
-	newer := []string{" over (", "explain ", "JSONExtract", "with totals as", "avgOrNull", "match(", "'a', \"name\"", "::", "except (", "toTypeName({", "OrNull", " final "}
 	for _, sql := range statements(t, "reads.txt") {
 		_, err := database.Query(t.Context(), sql, connectors.QueryLimits{})
 		if err != nil && !containsAny(sql, newer) {
@@ -203,18 +204,18 @@ func containsAny(text string, parts []string) bool {
 	return false
 }
 
-func valuesAreExact(t *testing.T, s *shop) {
+// valuesAreExact reads values of all types. Newer servers write decimals without zeros at the end.
+func valuesAreExact(t *testing.T, s *shop, decimal json.Number) {
 	database := s.attach(t, login("reader"), nil)
 	rows, err := database.Query(t.Context(), `select order_id, sku, quantity, weight, raw, toDecimal64('12.50', 2) as exact, placed, state, note, [sku, 'x'] as list, (order_id, 'a') as pair, -1 as minus
 		from order_line all inner join orders using order_id order by order_id, line_no`, connectors.QueryLimits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	exact := json.Number("12.50")
 	want := [][]any{
-		{int64(1), "A-1", int64(3), 1.5, "a\\b\"c\n", exact, "2026-01-02 03:04:05", "paid", "first", `["A-1","x"]`, `[1,"a"]`, int64(-1)},
-		{int64(1), "B-2", json.Number("18446744073709551615"), "nan", "", exact, "2026-01-02 03:04:05", "paid", "first", `["B-2","x"]`, `[1,"a"]`, int64(-1)},
-		{int64(3), "C-3", nil, "inf", "日本", exact, "2026-03-04 00:00:00", "it's lost", "x", `["C-3","x"]`, `[3,"a"]`, int64(-1)},
+		{int64(1), "A-1", int64(3), 1.5, "a\\b\"c\n", decimal, "2026-01-02 03:04:05", "paid", "first", `["A-1","x"]`, `[1,"a"]`, int64(-1)},
+		{int64(1), "B-2", json.Number("18446744073709551615"), "nan", "", decimal, "2026-01-02 03:04:05", "paid", "first", `["B-2","x"]`, `[1,"a"]`, int64(-1)},
+		{int64(3), "C-3", nil, "inf", "日本", decimal, "2026-03-04 00:00:00", "it's lost", "x", `["C-3","x"]`, `[3,"a"]`, int64(-1)},
 	}
 	if !reflect.DeepEqual(rows.Values, want) || rows.Truncated != "" || rows.Types[2] != "Nullable(UInt64)" || rows.Columns[0] != "order_id" {
 		t.Errorf("rows %#v, types %v", rows.Values, rows.Types)
