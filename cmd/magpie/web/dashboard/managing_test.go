@@ -136,7 +136,7 @@ func analyticsFlow(p *person, _ *world) {
 	p.tab("Without results")
 	p.row("zeppelin")
 	p.open(p.Text(`location.pathname + location.search`))
-	p.row("zeppelin")
+	p.row("zeppelin", "Add")
 	p.Is(`all("[role=tab][aria-selected=true]").at(-1).innerText`, "Without results")
 	p.Eval(rowWith("zeppelin")+`.focus()`, nil)
 	p.Press(kb.End)

@@ -1,16 +1,22 @@
 import { Text } from '@mantine/core';
+import { useSearch } from '@tanstack/react-router';
+import { useQuery } from 'urql';
 import { formatNumber, t } from '../../i18n';
 import { type Column, DataTable } from '../../kit/DataTable';
 import { TextLink } from '../../kit/links';
 import { When } from '../../kit/Time';
-import { useSteps } from '../../kit/usePaged';
-import type { InsightsCountFragment } from './insights.gql';
+import { nodesOf, useSteps } from '../../kit/usePaged';
+import { InsightsCollectionsDocument, type InsightsCountFragment } from './insights.gql';
 
 const most = 100; // questions of a list
 
-// Questions is a table of questions, each of which can be asked again.
+// Questions is a table of questions, each of which can be asked again, or put into the golden set of its collection.
 export function Questions({ label, rows }: { label: string; rows: InsightsCountFragment[] }) {
   const list = useSteps(rows, label);
+  const { collection } = useSearch({ from: '/shell/analytics' });
+  const [{ data }] = useQuery({ query: InsightsCollectionsDocument });
+  const all = nodesOf(data?.collections);
+  const only = all.length === 1 ? all[0]?.id : undefined;
   const columns: Column<InsightsCountFragment>[] = [
     {
       key: 'question',
@@ -30,6 +36,26 @@ export function Questions({ label, rows }: { label: string; rows: InsightsCountF
       from: 'sm',
       align: 'right',
       cell: ({ averageScore }) => (averageScore == null ? '–' : formatNumber(averageScore, 2)),
+    },
+    {
+      key: 'golden',
+      title: t('insights.golden'),
+      from: 'sm',
+      cell: ({ query, collectionId }) => {
+        const id = collectionId ?? collection ?? only;
+        return (
+          id && (
+            <TextLink
+              to="/collections/$collectionId"
+              params={{ collectionId: id }}
+              search={{ tab: 'reliability', question: query }}
+              size="sm"
+            >
+              {t('insights.goldenAdd')}
+            </TextLink>
+          )
+        );
+      },
     },
     { key: 'last', title: t('insights.last'), from: 'md', cell: ({ lastAt }) => <When at={lastAt} /> },
   ];
