@@ -180,6 +180,7 @@ func (p *person) putWidgetOnPage() {
 	p.hit("Create the key")
 	p.hit("I have copied them")
 	p.Until(`all("pre, code").some((e) => e.innerText.includes("svc_pk_") && !e.innerText.includes("…"))`)
+	p.previewWidget()
 	mu.Lock()
 	line = p.Text(`all("pre, code").find((e) => e.innerText.includes("svc_pk_")).innerText`)
 	mu.Unlock()
@@ -189,6 +190,17 @@ func (p *person) putWidgetOnPage() {
 	reader.Type("barrier")
 	reader.Until(`widget().textContent.includes("The barrier opens at seven")`)
 	reader.Clean()
+}
+
+// previewWidget changes how the widget looks, and opens it in the preview.
+func (p *person) previewWidget() {
+	p.t.Helper()
+	p.hit("dark")
+	p.Until(`all("pre, code").some((e) => e.innerText.includes('data-theme="dark"'))`)
+	const preview = `document.querySelector("iframe").contentWindow`
+	p.Until(preview + `.document.body?.classList.contains("dark") && ` + preview + `.MagpieWidget`)
+	p.Eval(preview+`.document.querySelector("button").click()`, nil)
+	p.Until(preview + `.MagpieWidget.element.shadowRoot.activeElement?.matches("input")`)
 }
 
 // invite invites a colleague, who joins in a browser of their own.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
+	"github.com/magpie-search/magpie/internal/model/embed"
 )
 
 // world is a workspace in use: something is on every page.
@@ -19,12 +20,14 @@ type world struct {
 	database, run, approval, conversation string
 }
 
-// newWorld makes a workspace with documents, an agent, a tool that acts, and so on.
-func newWorld(t *testing.T) *world {
+// newWorld makes a workspace with documents, an agent, a tool that acts, and so on. Further settings are names and values.
+func newWorld(t *testing.T, settings ...string) *world {
 	t.Helper()
 	m := &world{model: chatModel(t), desk: openDesk(t)}
-	m.Magpie = stacktest.Start(t, "LLM_BASE_URL", m.model.url, "LLM_MODEL", "stand-in", "ALLOWED_PRIVATE_NETWORKS", "127.0.0.0/8", "IDEMPOTENCY_WINDOW", "0s")
-	m.collection = m.make(t, `mutation { createCollection(input: {name: "Handbook", description: "How we work"}) { id } }`, nil)
+	m.Magpie = stacktest.Start(t, append(settings,
+		"LLM_BASE_URL", m.model.url, "LLM_MODEL", "stand-in", "ALLOWED_PRIVATE_NETWORKS", "127.0.0.0/8", "IDEMPOTENCY_WINDOW", "0s")...)
+	m.collection = m.make(t, `mutation($m: String!) { createCollection(input: {name: "Handbook", description: "How we work", embeddingModel: $m}) { id } }`,
+		object{"m": embed.BuiltinModel})
 	m.connector = m.make(t, `mutation($c: ID!) { createConnector(input: {name: "Files", type: "file_upload", collection: $c}) { id } }`, object{"c": m.collection})
 	m.Upload(m.connector, map[string]string{
 		"office/lamps.md":   "# Lamps\n\nA broken lamp is replaced by the night shift. Call 4711.\n\n## Spare lamps\n\nSpare lamps are in room 12.\n",

@@ -92,12 +92,14 @@ func (s *webSite) release() {
 }
 
 func TestSources(t *testing.T) {
-	m := newWorld(t)
+	vectors := newVectors(t)
+	m := newWorld(t, "EMBEDDING_BASE_URL", vectors.url, "EMBEDDING_MODEL", "numbers", "EMBEDDING_DIMENSIONS", "4")
 	owner := func(t *testing.T, path string) *person {
 		t.Helper()
 		return signIn(t, m.Magpie, stacktest.Email, stacktest.Password, path)
 	}
 	t.Run("collection", func(t *testing.T) { collectionFlow(owner(t, "/collections")) })
+	t.Run("embedding model", func(t *testing.T) { modelFlow(owner(t, "/collections"), m, vectors) })
 	t.Run("web site", func(t *testing.T) { siteFlow(owner(t, "/connectors")) })
 	t.Run("repository", func(t *testing.T) { repositoryFlow(owner(t, "/connectors"), m) })
 	t.Run("files", func(t *testing.T) { fileFlow(owner(t, "/connectors"), m) })
@@ -139,13 +141,27 @@ func collectionFlow(p *person) {
 	p.fill("Name", "Attic")
 	p.hit("Save")
 	p.Until(`title() === "Attic"`)
-	p.Click(`field("Embedding model")`)
-	p.Until(`all("[role=option]").length === 1 && all("[role=option]")[0].innerText.startsWith("builtin-")`)
-	p.Press("\x1b")
 
 	p.hit("Delete")
 	p.deletes("Attic", "Delete")
 	p.Until(`location.pathname === "/collections" && settled() && !` + rowWith("Attic"))
+	p.Clean()
+}
+
+// modelFlow changes the embedding model of a collection, and sees how far it is.
+func modelFlow(p *person, m *world, vectors *vectors) {
+	p.t.Helper()
+	vectors.hold()
+	p.goTo("/collections/" + m.collection + "?tab=settings")
+	p.Until(`field("Embedding model")?.value.startsWith("builtin-")`)
+	p.choose("Embedding model", "numbers")
+	p.hit("Change the model")
+	p.asked("numbers", "Change the model")
+	p.tab("Overview")
+	p.sees("The embedding model is changing")
+	p.Until(`/0 of \d+ passages are embedded/.test(document.body.innerText)`)
+	vectors.release()
+	p.Until(`!says("The embedding model is changing") && says("numbers")`)
 	p.Clean()
 }
 
