@@ -311,6 +311,8 @@ func (b *Tab) Press(key string, modifiers ...input.Modifier) {
 // middle, or null after about five seconds.
 const reach = `(async (find) => {
   const frame = () => new Promise((done) => requestAnimationFrame(done));
+  const moves = (e) => document.getAnimations().some(({playState, effect}) =>
+    playState === "running" && effect?.target?.contains(e) && effect.getComputedTiming().endTime !== Infinity);
   for (let n = 0; n < 200; n++) {
     const e = find();
     e?.scrollIntoView({block: "nearest"});
@@ -318,7 +320,7 @@ const reach = `(async (find) => {
     await frame();
     await frame();
     const r = e?.getBoundingClientRect();
-    if (e?.isConnected && r.x === before.x && r.y === before.y && r.width === before.width && r.height === before.height) {
+    if (e?.isConnected && !moves(e) && r.x === before.x && r.y === before.y && r.width === before.width && r.height === before.height) {
       const at = {x: r.x + r.width / 2, y: r.y + r.height / 2};
       const top = e.getRootNode().elementFromPoint(at.x, at.y); // also in a shadow tree
       if (top && (e.contains(top) || top.contains(e) || [...(e.labels ?? [])].some((label) => label.contains(top)))) return at;

@@ -85,11 +85,11 @@ func makingAnAgent(t *testing.T, m *world) {
 	p.hit("Save")
 	p.sees("Saved")
 	p.open("/agents?tab=templates")
-	p.fill("Find a template", "Concierge")
+	p.findTemplate("Concierge")
 	p.pick("Actions: Concierge", "Edit")
 	p.fill("Name", "Doorkeeper")
 	p.hit("Save")
-	p.fill("Find a template", "Doorkeeper")
+	p.findTemplate("Doorkeeper")
 	p.hit("Use it: Doorkeeper")
 	p.Until(`field("Name")?.value === "Doorkeeper" && field("Instructions").value === "You answer at the door."`)
 	p.hit("Create")
@@ -99,12 +99,19 @@ func makingAnAgent(t *testing.T, m *world) {
 	p.confirm("Delete")
 	p.Until(`location.pathname === "/agents" && settled() && hit("Concierge") && !hit("Doorkeeper")`)
 	p.hit("Templates")
-	p.fill("Find a template", "Doorkeeper")
+	p.findTemplate("Doorkeeper")
 	p.pick("Actions: Doorkeeper", "Delete")
 	p.fill("Type Doorkeeper to confirm", "Doorkeeper")
 	p.confirm("Delete")
 	p.sees("No template fits")
 	p.Clean()
+}
+
+// findTemplate waits until the templates are those with the text, and no card moves any more.
+func (p *person) findTemplate(text string) {
+	p.t.Helper()
+	p.fill("Find a template", text)
+	p.Until(`new URLSearchParams(location.search).get("q") === ` + quoted(text))
 }
 
 func whatAnAgentRemembers(t *testing.T, m *world) {

@@ -1,1 +1,0 @@
-import{n as e}from"./Title-DL88RSDZ.js";import{r as t}from"./useRouter-Bld0Nu9r.js";import{n}from"./link-CGnaU-gE.js";import{P as r}from"./i18n-Dj6M5xKP.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
