@@ -32,6 +32,11 @@ func TestQuestionsAboutDatabasesAreJudged(t *testing.T) {
 			"How many customers are there?,SELECT count(*) FROM customer,shop,count\n" +
 			"Who wrote 1984?,SELECT 'not known' AS answer,shop,count\n" +
 			"How many purchases are there?,SELECT count(*) FROM no_such_table,shop,count\n",
+		"b_mysql.csv": "question,query,db_name,query_category\n" +
+			"Who are the customers?,SELECT `name` FROM `customer`,shop,list\n" +
+			"Who are the users?,SELECT `name` FROM `user`,forum,list\n",
+		"forum_pgsql.sql": "create table users (name text, tags text[]);\n",
+		"c_tsql.csv":      "question,query,db_name,query_category\nWho is the first customer?,SELECT TOP 1 [name] FROM [customer],shop,list\n",
 	} {
 		if err := os.WriteFile(filepath.Join(set, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -43,6 +48,7 @@ func TestQuestionsAboutDatabasesAreJudged(t *testing.T) {
 		statement("select count(*) from purchase"), done,
 		llmtest.Reply{Parts: []string{"The database does not say."}},
 		statement("select count(*) from purchase"), done,
+		statement("select `name` from customer order by 1 desc"), done,
 	)
 	settings := filepath.Join(t.TempDir(), "settings")
 	if err := os.WriteFile(settings, []byte("LLM_BASE_URL="+model.URL+"\nLLM_API_KEY=hunter3\nLLM_MODEL=small\n"), 0o600); err != nil {
@@ -54,29 +60,39 @@ func TestQuestionsAboutDatabasesAreJudged(t *testing.T) {
 	}
 	var got struct {
 		Retrieval []struct {
-			Database  string
-			Questions int
-			Recall    float64 `json:"recall@8"`
+			Database, Type string
+			Questions      int
+			Recall         float64 `json:"recall@8"`
 		}
 		Answers []struct {
-			Database, Category         string
+			Database, Type, Category   string
 			Questions, Right, Unjudged int
 		}
 	}
 	if err := json.Unmarshal([]byte(out[strings.Index(out, "{"):]), &got); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if r := got.Retrieval; len(r) != 2 || r[0].Database != "shop" || r[0].Questions != 2 || r[0].Recall != 1 || r[1].Database != "" {
+	if r := got.Retrieval; len(r) != 4 || r[0].Database != "shop" || r[0].Questions != 2 || r[0].Recall != 1 || r[1].Database != "" || r[2].Type != "mysql" || r[2].Questions != 1 || r[2].Recall != 1 {
 		t.Errorf("%+v", r)
 	}
 	type line struct{ questions, right, unjudged int }
 	found := map[string]line{}
 	for _, a := range got.Answers {
-		found[a.Database+" "+a.Category] = line{a.Questions, a.Right, a.Unjudged}
+		found[a.Database+" "+a.Type+" "+a.Category] = line{a.Questions, a.Right, a.Unjudged}
 	}
-	for key, want := range map[string]line{"shop join": {1, 1, 0}, "shop count": {1, 0, 1}, "shop unanswerable": {1, 1, 0}, " ": {3, 2, 1}} {
+	for key, want := range map[string]line{
+		"shop postgresql join": {1, 1, 0}, "shop postgresql count": {1, 0, 1}, "shop postgresql unanswerable": {1, 1, 0}, " postgresql ": {3, 2, 1},
+		"shop mysql list": {1, 1, 0}, " mysql ": {1, 1, 0},
+	} {
 		if found[key] != want {
 			t.Errorf("%q: %+v, want %+v", key, found[key], want)
+		}
+	}
+	for _, note := range []string{
+		"Left out 1 questions in the dialect mysql about forum, whose script runs on PostgreSQL only", "Left out 1 questions in the dialect mssql: no databases are made for it",
+	} {
+		if !strings.Contains(out, note) {
+			t.Errorf("%q is not in %s", note, out)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(l.data, "eval-sql")); err == nil {

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -55,6 +56,32 @@ func StartMariaDB(ctx context.Context) (*MariaDB, error) {
 		return nil, errors.Join(err, m.Stop(cleanup))
 	}
 	return m, nil
+}
+
+// MariaDBInstalled returns an error that names a program of MariaDB that is missing.
+func MariaDBInstalled() error {
+	for _, name := range []string{"mariadbd", "mariadb-install-db", "mariadb"} {
+		if _, err := findMariaDB(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Run runs statements as the administrator until one fails. The error has the server's message.
+func (m *MariaDB) Run(ctx context.Context, statements string) error {
+	program, err := findMariaDB("mariadb")
+	if err != nil {
+		return err
+	}
+	run := exec.CommandContext(ctx, program, "--no-defaults", "--batch", "--default-character-set=utf8mb4", //nolint:gosec // a program of MariaDB
+		"--protocol=tcp", "--host="+m.Host, "--port="+strconv.Itoa(m.Port), "--user="+m.User)
+	run.Env = append(os.Environ(), "MYSQL_PWD="+m.Password) // not an argument, which everybody can read
+	run.Stdin = strings.NewReader(statements)
+	if output, err := run.CombinedOutput(); err != nil {
+		return fmt.Errorf("run statements on MariaDB: %w: %.300s", err, output)
+	}
+	return nil
 }
 
 func findMariaDB(name string) (string, error) {

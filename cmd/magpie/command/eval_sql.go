@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -21,6 +19,7 @@ import (
 	"github.com/magpie-search/magpie/ent/predicate"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/internal/client"
+	"github.com/magpie-search/magpie/internal/devstack"
 	"github.com/magpie-search/magpie/internal/eval/texttosql"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -80,9 +79,11 @@ func (c *evalCommand) sql(r *runtime) error {
 		if err := x.choose(set); err != nil {
 			return err
 		}
-		if figures.Retrieval, err = x.retrieval(); err != nil {
+		found, err := x.retrieval()
+		if err != nil {
 			return err
 		}
+		figures.Retrieval = append(figures.Retrieval, found...)
 		if len(app.Config.ChatModels) == 0 {
 			r.console.Note("No chat model is set up (LLM_BASE_URL, LLM_MODEL), so no statements were written.")
 			return nil
@@ -90,7 +91,8 @@ func (c *evalCommand) sql(r *runtime) error {
 		if x.agents, err = c.person(r, app, workspace); err != nil {
 			return err
 		}
-		figures.Answers, err = x.answers()
+		answers, err := x.answers()
+		figures.Answers = append(figures.Answers, answers...)
 		return err
 	}
 	if c.Attached {
@@ -132,12 +134,36 @@ func (c *evalCommand) person(ctx context.Context, app *wire.App, workspace uuid.
 	return clientOf(app, v)
 }
 
-// withSamples starts a Magpie of its own, attaches the databases that the set's scripts make,
-// and lets do work with it.
+// withSamples makes the databases of the set's scripts, and lets do work with them: once for
+// each dialect whose server is here, each in a Magpie of its own, since a search must not find
+// the same tables twice.
 func (c *evalCommand) withSamples(r *runtime, set *texttosql.Set, do func(*wire.App, uuid.UUID) error) error {
 	if len(set.Scripts) == 0 {
 		return fmt.Errorf("%s has no scripts NAME_pgsql.sql that make the databases; give --attached to use those of this installation", c.SQL)
 	}
+	if set.Count("postgresql") > 0 {
+		if err := c.withServer(r, set, openPostgres, do); err != nil {
+			return err
+		}
+	}
+	if n := set.Count("mysql"); n > 0 {
+		if missing := devstack.MariaDBInstalled(); missing != nil {
+			r.console.Warn("Left out %d questions in the dialect mysql: %v", n, missing)
+		} else if err := c.withServer(r, set, openMariaDB, do); err != nil {
+			return err
+		}
+	}
+	for _, kind := range []string{"mssql", "clickhouse"} {
+		if n := set.Count(kind); n > 0 {
+			r.console.Warn("Left out %d questions in the dialect %s: no databases are made for it; attach them and give --attached.", n, kind)
+		}
+	}
+	return nil
+}
+
+// withServer starts a Magpie and a database server, attaches the databases, and lets do work
+// with them.
+func (c *evalCommand) withServer(r *runtime, set *texttosql.Set, open func(context.Context, string) (sampleServer, error), do func(*wire.App, uuid.UUID) error) error {
 	parent, err := r.folder()
 	if err != nil {
 		return err
@@ -152,19 +178,18 @@ func (c *evalCommand) withSamples(r *runtime, set *texttosql.Set, do func(*wire.
 	}
 	calm := context.WithoutCancel(r)
 	err = func() (err error) {
-		samples, err := openSamples(r, filepath.Join(folder.Path(), "databases"))
+		server, err := open(r, filepath.Join(folder.Path(), "databases"))
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, samples.Close(calm)) }()
+		defer func() { err = errors.Join(err, server.Close(calm)) }()
 		api, err := newClient(d.App, d.Workspace)
 		if err != nil {
 			return err
 		}
-		for _, name := range slices.Sorted(maps.Keys(set.Scripts)) {
-			if err := samples.attach(r, api, name, set.Scripts[name]); err != nil {
-				return err
-			}
+		attached, err := attachSamples(r, api, server, set)
+		if err != nil || attached == 0 {
+			return err
 		}
 		return do(d.App, d.Workspace)
 	}()
@@ -227,6 +252,16 @@ func (x *sqlExam) choose(set *texttosql.Set) error {
 	return nil
 }
 
+// kind returns the connector type of all databases, "" if they have several.
+func (x *sqlExam) kind() string {
+	for _, p := range x.papers {
+		if p.kind != x.papers[0].kind {
+			return ""
+		}
+	}
+	return x.papers[0].kind
+}
+
 // bareName returns the name of a table without its schema, in lower case.
 func bareName(table string) string {
 	return strings.ToLower(table[strings.LastIndex(table, ".")+1:])
@@ -246,7 +281,7 @@ func (p *sqlPaper) need(q texttosql.Question) map[string]bool {
 // retrieval measures the search for tables.
 func (x *sqlExam) retrieval() ([]retrievalFigures, error) {
 	var out []retrievalFigures
-	all := retrievalFigures{}
+	all := retrievalFigures{Type: x.kind()}
 	for i := range x.papers {
 		p := &x.papers[i]
 		f := retrievalFigures{Database: p.name, Type: p.kind}
@@ -296,8 +331,8 @@ func share(part, whole int) float64 {
 
 func (f *sqlFigures) print(r *runtime) {
 	for _, line := range f.Retrieval {
-		r.console.Printf("%s: %d questions, %.3f of %d tables among the first %d, all of them for %.3f of the questions\n",
-			cmp.Or(line.Database, "all"), line.Questions, line.Recall, line.Tables, tablesLooked, line.Whole)
+		r.console.Printf("%s %s: %d questions, %.3f of %d tables among the first %d, all of them for %.3f of the questions\n",
+			cmp.Or(line.Database, "all"), line.Type, line.Questions, line.Recall, line.Tables, tablesLooked, line.Whole)
 	}
 	for _, line := range f.Answers {
 		r.console.Printf("%s %s %s: %d of %d right (%.1f %%), %d not judged\n",

@@ -57,7 +57,7 @@ func (x *sqlExam) answers() (_ []answerFigures, err error) {
 			if !q.Answerable() {
 				category = unanswerable
 			}
-			for _, key := range [][3]string{{p.name, p.kind, category}, {"", "", ""}} {
+			for _, key := range [][3]string{{p.name, p.kind, category}, {"", x.kind(), ""}} {
 				if lines[key] == nil {
 					lines[key] = &answerFigures{Database: key[0], Type: key[1], Category: key[2]}
 				}

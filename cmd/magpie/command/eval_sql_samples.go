@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -17,6 +19,49 @@ import (
 // sampleReader is the login that reads the sample databases.
 const sampleReader = "magpie_sample_reader"
 
+// sampleServer is a database server with sample databases.
+type sampleServer interface {
+	// Kind is the type of the connectors.
+	Kind() string
+	// Create makes a database by a script in the dialect of PostgreSQL, which may fail on
+	// another server, and returns the settings of its connector.
+	Create(ctx context.Context, name, script string) (client.Variables, error)
+	// Close stops the server and deletes its databases.
+	Close(ctx context.Context) error
+}
+
+// attachSamples makes the databases that questions in the server's dialect are about, attaches
+// them under their names and reads their schemas. It returns how many there are.
+func attachSamples(r *runtime, api *client.Client, server sampleServer, set *texttosql.Set) (attached int, err error) {
+	kind := server.Kind()
+	for _, name := range slices.Sorted(maps.Keys(set.Scripts)) {
+		if kind != "postgresql" && set.CountOf(kind, name) == 0 {
+			continue
+		}
+		text, err := texttosql.ReadScript(set.Scripts[name])
+		if err != nil {
+			return attached, err
+		}
+		settings, err := server.Create(r, name, text)
+		if err != nil && kind != "postgresql" && r.Err() == nil {
+			r.console.Warn("Left out %d questions in the dialect %s about %s, whose script runs on PostgreSQL only: %v", set.CountOf(kind, name), kind, name, err)
+			continue
+		}
+		if err != nil {
+			return attached, fmt.Errorf("make the sample database %s: %w", name, err)
+		}
+		connector, err := api.EnsureConnector(r, client.Variables{"name": examined}, name, kind, settings)
+		if err != nil {
+			return attached, err
+		}
+		if _, err := api.Sync(r, connector.ID, "auto", reporter{r.console}); err != nil {
+			return attached, err
+		}
+		attached++
+	}
+	return attached, nil
+}
+
 // samples is a PostgreSQL server with sample databases.
 type samples struct {
 	stack   *devstack.Stack
@@ -24,8 +69,10 @@ type samples struct {
 	folder  devstack.Options
 }
 
-// openSamples starts a server in a folder. The caller must call Close.
-func openSamples(ctx context.Context, folder string) (*samples, error) {
+func (*samples) Kind() string { return "postgresql" }
+
+// openPostgres starts a server in a folder. The caller must call Close.
+func openPostgres(ctx context.Context, folder string) (sampleServer, error) {
 	s := &samples{folder: devstack.Options{Dir: folder, WithoutRedis: true, Fast: true, AppRole: sampleReader}}
 	var err error
 	if s.stack, err = devstack.Start(ctx, s.folder); err != nil {
@@ -46,27 +93,18 @@ func (s *samples) Close(ctx context.Context) error {
 	return errors.Join(err, s.stack.Stop(ctx), devstack.Remove(ctx, s.folder))
 }
 
-// attach makes a database by a script, attaches it under its name and reads its schema.
-func (s *samples) attach(r *runtime, api *client.Client, name, script string) error {
-	text, err := texttosql.ReadScript(script)
-	if err != nil {
-		return err
-	}
-	if err := s.create(r, name, text); err != nil {
-		return fmt.Errorf("make the sample database %s: %w", name, err)
+// Create makes a database and returns the settings of its connector.
+func (s *samples) Create(ctx context.Context, name, script string) (client.Variables, error) {
+	if err := s.create(ctx, name, script); err != nil {
+		return nil, err
 	}
 	password, _ := s.forward.Login.Password()
-	connector, err := api.EnsureConnector(r, client.Variables{"name": examined}, name, "postgresql", client.Variables{
+	return client.Variables{
 		"config": client.Variables{
 			"host": s.forward.Address.IP.String(), "port": s.forward.Address.Port, "database": name, "sslMode": "disable",
 		},
 		"credentials": client.Variables{"user": s.forward.Login.Username(), "password": password},
-	})
-	if err != nil {
-		return err
-	}
-	_, err = api.Sync(r, connector.ID, "auto", reporter{r.console})
-	return err
+	}, nil
 }
 
 // create makes a database, which everybody may read.

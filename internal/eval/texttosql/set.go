@@ -84,6 +84,36 @@ func ReadScript(path string) (string, error) {
 	return notSQL.ReplaceAllString(string(text), ""), nil
 }
 
+var (
+	publicSchema = regexp.MustCompile(`(?im)^(\s*(?:create table|insert into|alter table(?: only)?)\s+(?:if not exists\s+)?)public\.`)
+	onlyTable    = regexp.MustCompile(`(?im)^(\s*alter table)\s+only\b`)
+	emptyDefault = regexp.MustCompile(`(?im)(default '')::text`)
+	settings     = regexp.MustCompile(`(?im)^(set |select pg_catalog\.).*;$`)
+)
+
+// Portable returns a script of PostgreSQL without the schema public, casts of empty defaults,
+// and the settings of dumps. What else only PostgreSQL understands stays.
+func Portable(script string) string {
+	script = settings.ReplaceAllString(script, "")
+	script = publicSchema.ReplaceAllString(script, "$1")
+	script = onlyTable.ReplaceAllString(script, "$1")
+	return emptyDefault.ReplaceAllString(script, "$1")
+}
+
+// Count returns the number of questions in the dialect of a connector type.
+func (s *Set) Count(kind string) int { return s.CountOf(kind, "") }
+
+// CountOf is Count for the questions about one database, or all for "".
+func (s *Set) CountOf(kind, database string) int {
+	n := 0
+	for _, q := range s.Questions {
+		if q.Type == kind && (database == "" || strings.EqualFold(q.Database, database)) {
+			n++
+		}
+	}
+	return n
+}
+
 func readFile(path string) ([]Question, error) {
 	file, err := os.Open(path) //nolint:gosec // a file of the folder that the caller gave
 	if err != nil {
