@@ -69,7 +69,7 @@ run: setup build ## run Magpie in the foreground, with servers of its own
 
 # With -short each call of a source meets a third of the faults of RunFaultInjection; ARGS=-short=false injects them all.
 test: setup-tests ## run every test against private servers, the concurrent packages with the race detector too; ARGS and PKGS choose
-	@status=0; go test -short -timeout 20m $(ARGS) $(PKGS) || status=$$?; \
+	@status=0; go test -short -timeout 30m $(ARGS) $(PKGS) || status=$$?; \
 	  $(if $(filter ./...,$(PKGS)),go test -race -timeout 20m -skip $(RACE_SKIP) $(ARGS) $(RACE) || status=$$?;) $(finish)
 
 test-race: setup-tests ## run every test with the race detector
