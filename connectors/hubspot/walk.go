@@ -129,7 +129,7 @@ func (s *source) compareCount(ctx context.Context, o *object, seen int) error {
 	case err != nil:
 		return err
 	}
-	if missing := count - seen; missing > max(count/100, 1) {
+	if restapi.IsShort(seen, count) {
 		s.addWarning(fmt.Sprintf("HubSpot listed %d of about %d %s; those that are missing may come with the next complete sync.", seen, count, o.title))
 	}
 	return nil

@@ -94,7 +94,7 @@ func (s *source) compareCount(ctx context.Context, seen int) error {
 	if err != nil {
 		return err
 	}
-	if missing := count - seen; missing > max(count/100, 1) {
+	if restapi.IsShort(seen, count) {
 		s.addWarning(fmt.Sprintf("Jira listed %d of about %d issues; those that are missing may come with the next complete sync.", seen, count))
 	}
 	return nil

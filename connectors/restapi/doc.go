@@ -3,7 +3,7 @@
 // requests and renews the authorization, bounds responses in size and time, and
 // refuses responses that are not what the platform promises. Its errors are
 // marked as a connector's errors. A [LoopDetector] detects lists whose pages
-// repeat.
+// repeat; [IsShort] and [Total] compare walks with what the platform counts.
 //
 // Allowed imports: connectors and internal/httpx.
 package restapi

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
 const (
@@ -28,19 +29,6 @@ type position struct {
 	Counts []int `json:"c,omitempty"`
 	Seen   int   `json:"n,omitempty"`
 	Files  int   `json:"k,omitempty"`
-}
-
-// total returns the number of items of the walk: the records that Salesforce counts and
-// the files so far. It is 0 if it does not count all objects.
-func (p position) total(objects int) int {
-	if len(p.Counts) != objects || objects == 0 || slices.Min(p.Counts) < 0 {
-		return 0
-	}
-	total := p.Files
-	for _, count := range p.Counts {
-		total += count
-	}
-	return total
 }
 
 // at returns the position with another place.
@@ -92,7 +80,7 @@ func (s *source) Walk(ctx context.Context, text string) (connectors.Page, error)
 	if !page.Done {
 		page.Next = connectors.FormatCursor(at)
 	}
-	page.Total = at.total(len(objects))
+	page.Total = restapi.Total(at.Counts, len(objects), at.Files)
 	page.Warnings = s.takeWarnings()
 	return page, nil
 }
@@ -153,17 +141,14 @@ func (s *source) step(ctx context.Context, objects []*object, at position, limit
 
 // compareCount warns if a walk saw fewer records of an object than Salesforce counts.
 func (s *source) compareCount(o *object, seen, count int) {
-	if count-seen > max(count/100, 1) {
+	if restapi.IsShort(seen, count) {
 		s.warn(fmt.Sprintf("Salesforce listed %d of about %d records of %s; those that are missing may come with the next complete sync.", seen, count, o.Name))
 	}
 }
 
-// maxCounted is the number of objects whose counts have room in a cursor.
-const maxCounted = 200
-
 // counts returns how many records Salesforce counts of each object, -1 if it does not.
 func (a *api) counts(ctx context.Context, objects []*object) ([]int, error) {
-	if len(objects) > maxCounted {
+	if len(objects) > restapi.MaxCounted {
 		return nil, nil
 	}
 	calls := make([]call, len(objects))

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/restapi"
 )
 
 // maxPageContent bounds the content on one page, in bytes.
@@ -28,24 +29,8 @@ func (p *position) isValid() bool {
 	return p.place.isValid() && p.Table >= 0 && p.Refused >= 0 && p.Seen >= 0 && p.Files >= 0
 }
 
-// maxCounted is the number of tables whose counts have room in a cursor.
-const maxCounted = 200
-
 // nextTable moves behind a table.
 func (p *position) nextTable() { p.Table, p.place, p.Seen = p.Table+1, place{}, 0 }
-
-// total returns the number of items of the walk: the rows that the instance counts and
-// the files so far. It is 0 if the instance does not count all tables.
-func (p *position) total(tables int) int {
-	if len(p.Counts) != tables || slices.Min(p.Counts) < 0 {
-		return 0
-	}
-	total := p.Files
-	for _, n := range p.Counts {
-		total += n
-	}
-	return total
-}
 
 // Walk implements [connectors.Source].
 func (s *source) Walk(ctx context.Context, text string) (connectors.Page, error) {
@@ -66,14 +51,14 @@ func (s *source) Walk(ctx context.Context, text string) (connectors.Page, error)
 			break
 		}
 	}
-	if len(s.tables) > maxCounted {
+	if len(s.tables) > restapi.MaxCounted {
 		at.Counts = nil
 	} else if text == "" {
 		if err := s.countTables(ctx, &at); err != nil {
 			return connectors.Page{}, err
 		}
 	}
-	page.Total = at.total(len(s.tables))
+	page.Total = restapi.Total(at.Counts, len(s.tables), at.Files)
 	page.Done, page.Warnings = at.Table >= len(s.tables), s.takeWarnings()
 	if !page.Done {
 		page.Next = connectors.FormatCursor(at)
@@ -138,7 +123,7 @@ func (s *source) finishWalk(t *table, at *position, page *connectors.Page, unsur
 		s.addWarning(fmt.Sprintf("ServiceNow does not count the rows of %s, so that its last ones may be missing and none of it is deleted. Let the header X-Total-Count pass the proxy.", t.name))
 		page.Incomplete = append(page.Incomplete, t.name)
 	} else if at.Table < len(at.Counts) {
-		if count := at.Counts[at.Table]; count-at.Seen > max(count/100, 1) {
+		if count := at.Counts[at.Table]; restapi.IsShort(at.Seen, count) {
 			s.addWarning(fmt.Sprintf("ServiceNow showed %d of about %d rows of %s: its access rules hide the others from the user.", at.Seen, count, t.name))
 		}
 	}
