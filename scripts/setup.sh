@@ -89,7 +89,7 @@ make_ready() { have make; }
 redis_ready() { have redis-server || have valkey-server; }
 # Go's own downloads are checked against the system's certificates.
 certificates_ready() { [ "$(uname -s)" != Linux ] || [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] || [ -e /etc/ssl/cert.pem ]; }
-# The names and places where the tests look for one (internal/testkit/browser). The headless shell needs half the CPU time of the whole browser.
+# The names and places where the tests look for one (internal/testkit/browser). The headless shell, which has no windows to draw, is quicker.
 browser_ready() {
   local name
   for name in chromium-headless-shell chromium chromium-browser google-chrome-stable google-chrome \

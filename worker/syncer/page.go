@@ -52,7 +52,7 @@ func (s *slice) decideAll(ctx context.Context, items []connectors.Item, decide d
 	var tasks []task
 	var suppressed []uuid.UUID // deleted by hand
 	var obsolete []uuid.UUID   // failed documents of items that are skipped now
-	var undocumented []string  // listed before, undocumented a document now
+	var undocumented []string  // listed before, without a document now
 	var excluded []string      // as undocumented, and excluded by filters
 	var moved []task           // unchanged at another path
 	collected := 0

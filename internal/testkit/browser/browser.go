@@ -40,7 +40,7 @@ type browser struct {
 }
 
 // programs returns names and paths of Chromium and related browsers. The headless shell,
-// which has no windows to draw, is the quickest.
+// which has no windows to draw, is quicker.
 func programs() []string {
 	return []string{
 		"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome",
