@@ -97,6 +97,7 @@ func (j *Jobs) Claim(ctx context.Context, t queue.Sync) (*Run, error) {
 	// Items that were indexed after the last save of the counters had been parsed.
 	counted.Parsed = row.Parsed + max(0, counted.Indexed-row.Indexed)
 	r.state.Counters = counted
+	r.state.Revision++ // a watcher may have read the row, with the counters that were saved
 	j.publish(ctx, Event{Snapshot: r.state})
 	return r, nil
 }
