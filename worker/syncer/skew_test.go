@@ -81,8 +81,8 @@ func TestALiveJobIsNotTakenByANodeWithAnotherClock(t *testing.T) {
 			<-g.reached
 			held := f.job(job.ID).Attempt
 			queue := queue.NewAsynq(f.redis)
-			for began := time.Now(); time.Since(began) < time.Second; {
-				swept, err := two.jobs.Sweep(f.system(), queue, 500*time.Millisecond)
+			for began := time.Now(); time.Since(began) < 500*time.Millisecond; {
+				swept, err := two.jobs.Sweep(f.system(), queue, 10*time.Second)
 				f.must(err)
 				if swept != 0 {
 					t.Fatalf("%d live jobs counted as abandoned", swept)
