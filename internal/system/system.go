@@ -226,7 +226,7 @@ func (s *System) readModels(r *Report) {
 		r.Models = append(r.Models, model)
 	}
 	if chats == 0 {
-		r.warn("NO_CHAT_MODEL", "No chat model is configured, so that answers quote passages and agents cannot run.", "Set LLM_CONFIG, or LLM_BASE_URL and LLM_MODEL.")
+		r.warn("NO_CHAT_MODEL", "No chat model is configured, so that answers quote passages and agents only look things up.", "Set LLM_CONFIG, or LLM_BASE_URL and LLM_MODEL.")
 	}
 }
 
