@@ -119,6 +119,10 @@ type Options struct {
 	// indexes. Calls do not overlap.
 	Maintain func(ctx context.Context) error
 
+	// Observe is called at the beginning of each task with its name; nil for nobody. The
+	// worker calls ended with the error of the task.
+	Observe func(task string) (ended func(error))
+
 	Log *slog.Logger // nil discards
 }
 
@@ -143,6 +147,9 @@ func (o Options) withDefaults() Options {
 		if *d.field <= 0 {
 			*d.field = d.value
 		}
+	}
+	if o.Observe == nil {
+		o.Observe = func(string) func(error) { return func(error) {} }
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -174,7 +175,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	})
 	mux := asynq.NewServeMux()
 	for name, handle := range w.handlers() {
-		mux.HandleFunc(name, w.guard(ctx, handle))
+		mux.HandleFunc(name, w.guard(ctx, name, handle))
 	}
 	if err := server.Start(mux); err != nil {
 		return fmt.Errorf("start the worker: %w", err)
@@ -191,13 +192,18 @@ func (w *Worker) Run(ctx context.Context) error {
 	return nil
 }
 
+var errPanicked = errors.New("the handler panicked")
+
 // guard returns a handler whose context also ends with life. The context of the
 // task itself must not end: asynq would count the task as failed and would not
 // wait for the handler.
-func (w *Worker) guard(life context.Context, handle func(context.Context, []byte) error) func(context.Context, *asynq.Task) error {
-	return func(ctx context.Context, t *asynq.Task) error {
+func (w *Worker) guard(life context.Context, name string, handle func(context.Context, []byte) error) func(context.Context, *asynq.Task) error {
+	return func(ctx context.Context, t *asynq.Task) (err error) {
 		w.running.Add(1)
 		defer w.running.Done()
+		ended := w.opt.Observe(name)
+		err = errPanicked // until the handler returns
+		defer func() { ended(err) }()
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(life, cancel)()

@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -60,6 +61,7 @@ type fixture struct {
 	w     *worker.Worker
 
 	maintained chan struct{} // receives a value for each call of Maintain
+	ended      chan string   // receives "task error" for each ended task
 }
 
 func newFixture(t *testing.T, do func(ctx context.Context) error) *fixture {
@@ -80,9 +82,12 @@ func newFixture(t *testing.T, do func(ctx context.Context) error) *fixture {
 	t.Cleanup(func() { _ = bus.Close() })
 	jobs := syncjob.New(db.Ent, f.queue, bus, time.Now)
 	t.Cleanup(jobs.Close)
-	f.maintained = make(chan struct{}, 1)
+	f.maintained, f.ended = make(chan struct{}, 1), make(chan string, 16)
 	f.w = worker.New(f.redis, jobs, f.sync, f.embed, worker.Options{
 		PollEvery: 10 * time.Millisecond, Log: log, MaintainEvery: time.Millisecond,
+		Observe: func(task string) func(error) {
+			return func(err error) { f.ended <- fmt.Sprint(task, " ", err) }
+		},
 		Maintain: func(context.Context) error {
 			select {
 			case f.maintained <- struct{}{}:
@@ -163,6 +168,20 @@ func TestAFailedTaskIsDeliveredAgain(t *testing.T) {
 	if waiting, err := f.queue.Waiting(t.Context(), want); err != nil || !waiting {
 		t.Errorf("the task does not wait (%v)", err)
 	}
+	if got, want := <-f.ended, queue.SyncName+" the database is away"; got != want {
+		t.Errorf("observed %q, want %q", got, want)
+	}
+}
+
+func TestATaskThatPanickedIsObservedAsFailed(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, func(context.Context) error { panic("a bug") })
+	f.must(f.queue.Enqueue(t.Context(), queue.Sync{JobID: gid.New(gid.SyncJob)}))
+	stop := f.run()
+	if got, want := <-f.ended, queue.SyncName+" the handler panicked"; got != want {
+		t.Errorf("observed %q, want %q", got, want)
+	}
+	stop()
 }
 
 func TestAMalformedTaskIsArchived(t *testing.T) {

@@ -19,6 +19,8 @@ type Config struct {
 
 	// ListenAddr is the host:port of the HTTP server.
 	ListenAddr string `env:"LISTEN_ADDR" envDefault:"127.0.0.1:8080"`
+	// WorkerListenAddr is the host:port at which a worker serves health and metrics; empty for nowhere.
+	WorkerListenAddr string `env:"WORKER_LISTEN_ADDR"`
 	// BaseURL is the address of the service for clients; http:// and ListenAddr when empty.
 	BaseURL string `env:"BASE_URL"`
 	// DashboardURL is the address of the front end in links to people; BaseURL when empty.

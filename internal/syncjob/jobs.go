@@ -49,6 +49,7 @@ type Jobs struct {
 	now    func() time.Time
 	log    *slog.Logger
 	times  Times
+	ended  func(Snapshot)
 
 	mu            sync.Mutex
 	closed        bool
@@ -87,11 +88,15 @@ func WithLog(log *slog.Logger) Option { return func(j *Jobs) { j.log = log } }
 // WithTimes sets the intervals.
 func WithTimes(t Times) Option { return func(j *Jobs) { j.times = t.orDefaults() } }
 
+// WithEnded has ended called with the final state of each job that this process ends.
+// It must not block.
+func WithEnded(ended func(Snapshot)) Option { return func(j *Jobs) { j.ended = ended } }
+
 // New returns the Jobs of an installation. now is the clock.
 func New(client *ent.Client, q queue.Enqueuer, bus Bus, now func() time.Time, options ...Option) *Jobs {
 	j := &Jobs{
 		client: client, queue: q, bus: bus, now: now,
-		log: slog.New(slog.DiscardHandler), times: Times{}.orDefaults(), closing: make(chan struct{}),
+		ended: func(Snapshot) {}, log: slog.New(slog.DiscardHandler), times: Times{}.orDefaults(), closing: make(chan struct{}),
 	}
 	for _, option := range options {
 		option(j)
@@ -145,6 +150,9 @@ func rowError(err error) error {
 // publish sends an update to the bus. A failure is only logged, since watchers read
 // the row, too.
 func (j *Jobs) publish(ctx context.Context, e Event) {
+	if !Open(e.Snapshot.Status) {
+		j.ended(e.Snapshot)
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishLimit)
 	defer cancel()
 	if err := j.bus.Publish(ctx, e); err != nil {

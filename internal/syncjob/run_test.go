@@ -243,3 +243,21 @@ func TestReleaseQueuesTheNextSlice(t *testing.T) {
 		t.Errorf("after progress the row is %+v", got)
 	}
 }
+
+func TestEachEndIsToldOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var ended []syncjob.Snapshot
+	f.jobs = syncjob.New(f.db.Ent, f.queue, f.bus, f.clock.now, syncjob.WithEnded(func(s syncjob.Snapshot) { ended = append(ended, s) }))
+	t.Cleanup(f.jobs.Close)
+	f.must(f.claim(f.start()).Complete(t.Context()))
+	f.row = f.connector()
+	job := f.start()
+	for range 2 {
+		_, err := f.jobs.Cancel(f.ctx, job.ID)
+		f.must(err)
+	}
+	if len(ended) != 2 || ended[0].Status != entjob.StatusCompleted || ended[1].Status != entjob.StatusCanceled || ended[1].Job != job.ID {
+		t.Errorf("told of %+v", ended)
+	}
+}

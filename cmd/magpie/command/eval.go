@@ -71,7 +71,7 @@ func (c *evalCommand) Run(r *runtime) error {
 	if err != nil {
 		return err
 	}
-	models, closeModels, err := wire.Embedders(settings)
+	models, closeModels, err := wire.Embedders(settings, nil)
 	if err != nil {
 		return err
 	}

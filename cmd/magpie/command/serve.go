@@ -32,11 +32,17 @@ func (s serveCommand) Run(r *runtime) error {
 	return stack.RunHTTP(r, c, log, system.Version(), skip)
 }
 
-type workerCommand struct{}
+type workerCommand struct {
+	Listen string `placeholder:"HOST:PORT" help:"WORKER_LISTEN_ADDR: where health and metrics are served."`
+}
 
 // Run works until a signal stops it.
-func (workerCommand) Run(r *runtime) error {
-	c, err := r.needing(nil, "DATABASE_URL", "REDIS_URL", "BLOB_URL", "SECRET_KEYS")
+func (w workerCommand) Run(r *runtime) error {
+	further := map[string]string{}
+	if w.Listen != "" {
+		further["WORKER_LISTEN_ADDR"] = w.Listen
+	}
+	c, err := r.needing(further, "DATABASE_URL", "REDIS_URL", "BLOB_URL", "SECRET_KEYS")
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/magpie-search/magpie/cmd/magpie/web"
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
 	"github.com/magpie-search/magpie/internal/syncjob"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -45,7 +44,7 @@ func (f *freshness) get() syncjob.Freshness {
 }
 
 // freshnessMetrics tells how long changes take from the sources into search.
-func freshnessMetrics(metrics *web.Metrics, app *wire.App) {
+func freshnessMetrics(app *wire.App) {
 	f := &freshness{read: func(ctx context.Context) (syncjob.Freshness, error) {
 		all, err := app.Jobs.Freshness(viewer.With(ctx, viewer.System(uuid.Nil)), nil)
 		return all[uuid.Nil], err
@@ -66,6 +65,6 @@ func freshnessMetrics(metrics *web.Metrics, app *wire.App) {
 			return max(0, time.Since(f.OldestWaiting).Seconds())
 		}},
 	} {
-		metrics.Gauge("sync", g.name, g.help, func() float64 { return g.value(f.get()) })
+		app.Metrics.Gauge("sync", g.name, g.help, func() float64 { return g.value(f.get()) })
 	}
 }

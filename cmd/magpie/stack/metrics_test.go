@@ -1,71 +1,109 @@
 package stack_test
 
 import (
+	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"github.com/magpie-search/magpie/cmd/magpie/stack"
 )
 
-// unfit is what Prometheus' conventions say against a metric; "" for nothing.
-func unfit(name, kind, help string) string {
-	switch {
-	case help == "":
-		return "has no help"
-	case !regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`).MatchString(name):
-		return "is not lower case words with underscores"
-	case kind == "counter" && !strings.HasSuffix(name, "_total"):
-		return "is a counter without _total"
-	case kind != "counter" && strings.HasSuffix(name, "_total"):
-		return "is no counter and ends in _total"
-	case kind == "gauge" && regexp.MustCompile(`_(count|sum|bucket)$`).MatchString(name):
-		return "is a gauge with the name of a part of a histogram"
-	case kind == "histogram" && !regexp.MustCompile(`_(seconds|bytes)$`).MatchString(name):
-		return "is a histogram without a base unit"
-	case strings.HasPrefix(name, "magpie_") && regexp.MustCompile(`_(ms|millis|milliseconds|minutes|hours|kb|mb|kilobytes|megabytes|percent)(_|$)`).MatchString(name):
-		return "is not in a base unit"
-	}
-	return ""
-}
-
-func TestMetricsKeepToPrometheusConventions(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	response := s.request(http.MethodGet, "/metrics", "", nil)
+// checkMetrics fails where a response of /metrics does not keep to Prometheus'
+// conventions or has what docs/monitoring.md does not name. It returns the names of
+// Magpie's own metrics.
+func checkMetrics(t *testing.T, response *http.Response) []string {
+	t.Helper()
 	exposition, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
 		t.Fatalf("%v, %d", err, response.StatusCode)
+	}
+	problems, err := promlint.New(strings.NewReader(string(exposition))).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
 	described, err := os.ReadFile("../../../docs/monitoring.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	helps, kinds := map[string]string{}, map[string]string{}
-	for line := range strings.Lines(string(exposition)) {
-		mark, rest, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "# "), " ")
-		name, value, _ := strings.Cut(rest, " ")
-		switch mark {
-		case "HELP":
-			helps[name] = value
-		case "TYPE":
-			kinds[name] = value
+	var own []string
+	for _, found := range regexp.MustCompile(`(?m)^# TYPE (magpie_\w+) `).FindAllStringSubmatch(string(exposition), -1) {
+		own = append(own, found[1])
+		if !strings.Contains(string(described), "`"+found[1]+"`") {
+			t.Errorf("docs/monitoring.md does not name %s", found[1])
 		}
 	}
-	ours := 0
-	for name, kind := range kinds {
-		if why := unfit(name, kind, helps[name]); why != "" {
-			t.Errorf("%s %s", name, why)
+	return own
+}
+
+func TestMetricsKeepToPrometheusConventions(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	if own := checkMetrics(t, s.request(http.MethodGet, "/metrics", "", nil)); len(own) < 29 {
+		t.Errorf("only %d metrics of Magpie's own: %v", len(own), own)
+	}
+}
+
+// An addressLog passes the address at which a process listens.
+type addressLog struct {
+	slog.Handler
+	addresses chan string
+}
+
+func (a addressLog) Handle(ctx context.Context, r slog.Record) error {
+	r.Attrs(func(attribute slog.Attr) bool {
+		if r.Message == "listening" && attribute.Key == "address" {
+			a.addresses <- attribute.Value.String()
 		}
-		if strings.HasPrefix(name, "magpie_") {
-			ours++
-			if !strings.Contains(string(described), "`"+name+"`") {
-				t.Errorf("docs/monitoring.md does not name %s", name)
-			}
+		return true
+	})
+	return a.Handler.Handle(ctx, r)
+}
+
+// A worker serves its health and its metrics at an address of its own, until it stops.
+func TestAWorkerServesHealthAndMetrics(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	c := *s.app.Config
+	c.WorkerListenAddr = "127.0.0.1:0"
+	log := addressLog{slog.NewTextHandler(t.Output(), nil), make(chan string, 1)}
+	life, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- stack.RunWorker(life, &c, slog.New(log)) }()
+	base := "http://" + <-log.addresses
+	get := func(path string) *http.Response {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := s.http.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = response.Body.Close() })
+		return response
+	}
+	own := checkMetrics(t, get("/metrics")) // waits for the start
+	for _, name := range []string{"magpie_build_info", "magpie_queue_tasks", "magpie_sync_jobs_total", "magpie_database_connections"} {
+		if !strings.Contains(strings.Join(own, " "), name) {
+			t.Errorf("%s is missing among %v", name, own)
 		}
 	}
-	if ours < 20 {
-		t.Errorf("only %d metrics of Magpie's own", ours)
+	if ready := get("/readyz"); ready.StatusCode != http.StatusOK {
+		t.Errorf("/readyz is %d", ready.StatusCode)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
 	"github.com/magpie-search/magpie/internal/connector/oauth"
 	"github.com/magpie-search/magpie/internal/live/connection"
-	"github.com/magpie-search/magpie/internal/search/resident"
 	"github.com/magpie-search/magpie/rest"
 	"github.com/magpie-search/magpie/rest/authorize"
 	"github.com/magpie-search/magpie/rest/mcp"
@@ -96,34 +95,8 @@ func handler(app *wire.App, streams *connection.Server, drain *web.Drain, versio
 			return nil, err
 		}
 	}
-	metrics := web.NewMetrics()
-	metrics.Gauge("database", "connections", "Open connections of the pool for plain SQL.", func() float64 {
-		return float64(app.DB.Pool.Stat().TotalConns())
-	})
-	metrics.Gauge("database", "connections_in_use", "Connections of that pool that are in use.", func() float64 {
-		return float64(app.DB.Pool.Stat().AcquiredConns())
-	})
-	metrics.Counter("database", "statements_total", "Statements that were sent to the database.", func() float64 {
-		return float64(app.DB.Statements())
-	})
-	metrics.Gauge("redis", "connections", "Open connections to Redis.", func() float64 {
-		return float64(app.Redis.PoolStats().TotalConns)
-	})
-	metrics.Counter("query_log", "written_total", "Searches and questions that were written to the query log.", func() float64 {
-		return float64(app.Queries.Written())
-	})
-	metrics.Counter("query_log", "dropped_total", "Those that were lost because the log could not be written fast enough.", func() float64 {
-		return float64(app.Queries.Dropped())
-	})
-	metrics.Gauge("graphql", "websockets", "Open WebSockets.", func() float64 { return float64(streams.Stats().WebSockets) })
-	metrics.Gauge("graphql", "subscriptions", "Open operations of WebSockets and streams of events.", func() float64 {
-		return float64(streams.Stats().Operations)
-	})
-	metrics.Counter("graphql", "slow_readers_total", "Streams that were cut off since nothing was read from them.", func() float64 {
-		return float64(streams.Stats().Slow)
-	})
-	residentMetrics(metrics, app.Search.Resident)
-	freshnessMetrics(metrics, app)
+	processMetrics(app)
+	serverMetrics(app, streams)
 	return web.New(web.Options{
 		GraphQL:     server,
 		REST:        transport.Handler(server, http.NotFoundHandler()),
@@ -135,23 +108,18 @@ func handler(app *wire.App, streams *connection.Server, drain *web.Drain, versio
 		Dashboard:   pages,
 		Accounts:    app.Accounts,
 		CrossOrigin: rest.DashboardCORS(c.DashboardOrigins).Handler,
-		Ready: map[string]func(context.Context) error{
-			wire.Database: app.DB.Pool.Ping,
-			"schema":      app.DB.CheckSchema,
-			wire.Queue:    func(ctx context.Context) error { return app.Redis.Ping(ctx).Err() },
-		},
-		Drain:   drain,
-		Metrics: metrics, MetricsNetworks: c.MetricsNetworks,
+		Ready:       readiness(app),
+		Drain:       drain,
+		Metrics:     app.Metrics, MetricsNetworks: c.MetricsNetworks,
 		TrustedProxies: c.TrustedProxies, Page: page, Version: version, Log: app.Log,
 	}), nil
 }
 
-// residentMetrics tells of the collections that searches keep in memory.
-func residentMetrics(metrics *web.Metrics, stats func() resident.CacheStats) {
-	metrics.Gauge("search", "resident_collections", "Collections that are kept in memory.", func() float64 { return float64(stats().Collections) })
-	metrics.Gauge("search", "resident_passages", "Passages of those collections.", func() float64 { return float64(stats().Passages) })
-	metrics.Gauge("search", "resident_bytes", "Bytes that those collections take.", func() float64 { return float64(stats().Bytes) })
-	metrics.Counter("search", "loads_total", "Collections that were loaded into memory.", func() float64 { return float64(stats().Loads) })
-	metrics.Counter("search", "catchups_total", "Times that changes were read into memory.", func() float64 { return float64(stats().CatchUps) })
-	metrics.Counter("search", "evictions_total", "Collections that left memory for others.", func() float64 { return float64(stats().Evictions) })
+// readiness returns the checks of what a process cannot do without.
+func readiness(app *wire.App) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		wire.Database: app.DB.Pool.Ping,
+		"schema":      app.DB.CheckSchema,
+		wire.Queue:    func(ctx context.Context) error { return app.Redis.Ping(ctx).Err() },
+	}
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
+	"time"
 
+	"github.com/magpie-search/magpie/cmd/magpie/web"
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
 	"github.com/magpie-search/magpie/internal/config"
 )
@@ -37,15 +40,46 @@ func (w *Worker) Stop() {
 }
 
 // RunWorker works until ctx ends, or until the schema no longer fits. While
-// PostgreSQL is away at the start it waits.
+// PostgreSQL is away at the start it waits. With WORKER_LISTEN_ADDR it serves health
+// and metrics there.
 func RunWorker(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	giveWay()
-	app, err := wire.Await(ctx, c, log, func(string) {})
+	gate := web.NewGate(log)
+	stop, err := observe(ctx, c, log, gate)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	app, err := wire.Await(ctx, c, log, gate.Misses)
 	if err != nil {
 		return unlessStopped(ctx, err)
 	}
+	processMetrics(app)
+	drain := &web.Drain{}
+	defer context.AfterFunc(ctx, drain.Begin)()
+	gate.Open(web.NewWorker(web.WorkerOptions{
+		Ready: readiness(app), Drain: drain, Metrics: app.Metrics, MetricsNetworks: c.MetricsNetworks, Log: app.Log,
+	}))
 	app.Log.InfoContext(ctx, "working", slog.Int("concurrency", app.Concurrency()))
 	err = whileSchemaFits(ctx, app, app.Worker().Run)
 	app.Log.InfoContext(context.WithoutCancel(ctx), "stopped")
 	return errors.Join(err, app.Close())
+}
+
+// observe serves a handler at the address of the settings, if there is one, until stop.
+func observe(ctx context.Context, c *config.Config, log *slog.Logger, handler http.Handler) (stop func(), err error) {
+	if c.WorkerListenAddr == "" {
+		return func() {}, nil
+	}
+	listener, err := web.Listen(ctx, c.WorkerListenAddr)
+	if err != nil {
+		return nil, err
+	}
+	log.InfoContext(ctx, "listening", slog.String("address", listener.Addr().String()))
+	server := web.Serve(ctx, listener, handler, log)
+	return func() {
+		if err := server.Shutdown(context.WithoutCancel(ctx), time.Second); err != nil {
+			log.WarnContext(ctx, "health and metrics did not stop well", slog.Any("error", err))
+		}
+	}, nil
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/magpie-search/magpie/cmd/magpie/metrics"
 	"github.com/magpie-search/magpie/cmd/magpie/web/dashboard"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/config"
@@ -24,6 +24,7 @@ const (
 	alivePath   = "/healthz"
 	livePath    = "/livez"
 	readyPath   = "/readyz"
+	metricsPath = "/metrics"
 )
 
 // Accounts authenticates session tokens and knows active sessions.
@@ -61,7 +62,7 @@ type Options struct {
 	// Drain is the draining state; nil never drains.
 	Drain *Drain
 	// Metrics are available to MetricsNetworks.
-	Metrics         *Metrics
+	Metrics         *metrics.Metrics
 	MetricsNetworks config.Networks
 	// TrustedProxies are the addresses whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
@@ -75,7 +76,7 @@ type Options struct {
 // New returns the handler of all paths.
 func New(o Options) http.Handler {
 	graphql := o.CrossOrigin(graphqlGuard(o, o.GraphQL))
-	metrics := onlyFrom(o.MetricsNetworks, promhttp.HandlerFor(o.Metrics.registry, promhttp.HandlerOpts{}))
+	read := onlyFrom(o.MetricsNetworks, o.Metrics.Handler())
 	ready := readiness(o.Ready, o.Drain, o.Log)
 	root := rootHandler(o)
 	routes := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -98,8 +99,8 @@ func New(o Options) http.Handler {
 			readOnly(w, r, http.HandlerFunc(alive))
 		case path == readyPath:
 			readOnly(w, r, ready)
-		case path == "/metrics":
-			readOnly(w, r, metrics)
+		case path == metricsPath:
+			readOnly(w, r, read)
 		case o.Page && below(path, "/playground"):
 			readOnly(w, r, http.HandlerFunc(servePage))
 		case o.navigates(r):
@@ -112,7 +113,7 @@ func New(o Options) http.Handler {
 			writeError(w, apierr.NotFound("Page"))
 		}
 	})
-	return withRequestID(o.Log, o.Drain, o.Metrics.measure(recoverPanics(o.Log, routes)))
+	return withRequestID(o.Log, o.Drain, measure(o.Metrics, recoverPanics(o.Log, routes)))
 }
 
 // navigates reports whether a request is for the page of the dashboard: a browser
@@ -124,7 +125,7 @@ func (o *Options) navigates(r *http.Request) bool {
 	}
 	for _, owned := range []string{
 		"/v1", "/api", graphqlPath, "/mcp", "/webhooks", "/oauth", "/.well-known", "/assets", "/playground",
-		"/metrics", alivePath, livePath, readyPath, "/openapi.json", widget.ScriptPath, widget.ClientPath, widget.TypesPath,
+		metricsPath, alivePath, livePath, readyPath, "/openapi.json", widget.ScriptPath, widget.ClientPath, widget.TypesPath,
 	} {
 		if below(r.URL.Path, owned) {
 			return false

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/magpie-search/magpie/cmd/magpie/metrics"
 	"github.com/magpie-search/magpie/cmd/magpie/web"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/config"
@@ -65,7 +66,7 @@ func options() web.Options {
 		GraphQL: http.HandlerFunc(whoami), REST: http.HandlerFunc(whoami), MCP: http.HandlerFunc(whoami), Authorize: http.HandlerFunc(whoami), Accounts: accounts{}, OpenAPI: http.HandlerFunc(whoami), Webhooks: http.HandlerFunc(whoami), Widget: scripts,
 		CrossOrigin: func(h http.Handler) http.Handler { return h },
 		Ready:       map[string]func(context.Context) error{"database": func(context.Context) error { return nil }},
-		Metrics:     web.NewMetrics(), MetricsNetworks: config.Networks{netip.MustParsePrefix("127.0.0.0/8")},
+		Metrics:     metrics.New("test"), MetricsNetworks: config.Networks{netip.MustParsePrefix("127.0.0.0/8")},
 		Page: true, Version: "test", Log: slog.New(slog.DiscardHandler),
 	}
 }

@@ -34,9 +34,9 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	case err == nil:
 		return listener, nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("the address %s %w; choose another one with --listen or LISTEN_ADDR", address, ErrInUse)
+		return nil, fmt.Errorf("the address %s %w; choose another one with --listen", address, ErrInUse)
 	case errors.Is(err, syscall.EACCES):
-		return nil, fmt.Errorf("this user may not listen at the address %s; choose a port above 1023 with --listen or LISTEN_ADDR", address)
+		return nil, fmt.Errorf("this user may not listen at the address %s; choose a port above 1023 with --listen", address)
 	default:
 		return nil, fmt.Errorf("listen at %s: %w", address, err)
 	}

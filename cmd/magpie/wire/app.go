@@ -26,6 +26,7 @@ import (
 	"github.com/magpie-search/magpie/agents/slackapi"
 	"github.com/magpie-search/magpie/agents/template"
 	"github.com/magpie-search/magpie/agents/tools"
+	"github.com/magpie-search/magpie/cmd/magpie/metrics"
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/all"
 	"github.com/magpie-search/magpie/graph"
@@ -83,6 +84,7 @@ import (
 type App struct {
 	Config     *config.Config
 	Log        *slog.Logger
+	Metrics    *metrics.Metrics
 	DB         *store.DB
 	Redis      redis.UniversalClient
 	Accounts   *authn.Accounts
@@ -134,7 +136,7 @@ type App struct {
 // have a fallback, others fail until Redis is available. The caller must close the
 // App.
 func Open(ctx context.Context, c *config.Config, log *slog.Logger) (*App, error) {
-	a := &App{Config: c, Log: log}
+	a := &App{Config: c, Log: log, Metrics: metrics.New(system.Version())}
 	if err := a.open(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -223,7 +225,7 @@ func (a *App) open(ctx context.Context) error {
 	a.closers = append(a.closers, func() error { news.Close(); return nil })
 	a.Bus = syncjob.NewRedisBus(ctx, a.Redis, a.Log)
 	a.closers = append(a.closers, a.Bus.Close)
-	a.Jobs = syncjob.New(a.DB.Ent, a.Queue, a.Bus, a.now, syncjob.WithLog(a.Log))
+	a.Jobs = syncjob.New(a.DB.Ent, a.Queue, a.Bus, a.now, syncjob.WithLog(a.Log), syncjob.WithEnded(a.Metrics.JobEnded))
 	a.closers = append(a.closers, func() error { a.Jobs.Close(); return nil })
 	a.failures = audit.NewSignIns(ctx, a.DB.Ent, a.Log)
 	a.closers = append(a.closers, func() error { a.failures.Close(); return nil })

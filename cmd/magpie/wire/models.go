@@ -13,8 +13,9 @@ import (
 )
 
 // Embedders returns the configured embedding models, the default first, and the
-// builtin model. The caller must call closeAll.
-func Embedders(c *config.Config) (models *embed.Registry, closeAll func(), err error) {
+// builtin model. calls tells who observes the calls of a model and may be nil. The
+// caller must call closeAll.
+func Embedders(c *config.Config, calls func(kind, model string) provider.Observe) (models *embed.Registry, closeAll func(), err error) {
 	embedders := []embed.Embedder{}
 	closeAll = func() {}
 	if c.EmbeddingBaseURL != "" {
@@ -26,7 +27,11 @@ func Embedders(c *config.Config) (models *embed.Registry, closeAll func(), err e
 			return nil, nil, fmt.Errorf("EMBEDDING_MODEL: %w", err)
 		}
 		closeAll = remote.Close
-		embedders = append(embedders, embed.Watch(remote, time.Now))
+		var observe provider.Observe
+		if calls != nil {
+			observe = calls("embedding", remote.Model())
+		}
+		embedders = append(embedders, embed.Watch(remote, time.Now, observe))
 	}
 	if models, err = embed.NewRegistry(append(embedders, embed.NewBuiltin())...); err != nil {
 		closeAll()
@@ -64,7 +69,7 @@ func lastFailure(last func() *provider.Failure) func() (system.Failure, bool) {
 
 // models sets a.Models to the configured embedding models and returns the chat models.
 func (a *App) models() (*llm.Models, error) {
-	embedders, closeAll, err := Embedders(a.Config)
+	embedders, closeAll, err := Embedders(a.Config, a.Metrics.Calls)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +88,7 @@ func (a *App) chatModels() (*llm.Models, error) {
 			return nil, fmt.Errorf("model %q: %w", settings.Name, err)
 		}
 		a.closers = append(a.closers, func() error { closeIdle(); return nil })
-		guard := llm.NewGuard(model, llm.GuardOptions{Log: a.Log})
+		guard := llm.NewGuard(model, llm.GuardOptions{Log: a.Log, Observe: a.Metrics.Calls("chat", settings.Name)})
 		guarded[settings.Name] = guard
 		a.guarded = append(a.guarded, system.ConfiguredModel{Kind: "chat", Name: settings.Name, IsFailing: guard.IsOpen, LastFailure: lastFailure(guard.LastFailure)})
 	}
@@ -130,7 +135,7 @@ func (a *App) newReranker() (rerank.Reranker, error) {
 		return nil, fmt.Errorf("RERANK_BASE_URL: %w", err)
 	}
 	a.closers = append(a.closers, func() error { client.Close(); return nil })
-	guard := rerank.NewGuard(client, rerank.GuardOptions{Log: a.Log})
+	guard := rerank.NewGuard(client, rerank.GuardOptions{Log: a.Log, Observe: a.Metrics.Calls("reranker", c.RerankModel)})
 	a.guarded = append(a.guarded, system.ConfiguredModel{Kind: "reranker", Name: c.RerankModel, IsFailing: guard.IsOpen, LastFailure: lastFailure(guard.LastFailure)})
 	return guard, nil
 }

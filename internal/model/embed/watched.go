@@ -10,18 +10,22 @@ import (
 // A Watched is an Embedder that remembers its last failure. It is safe for concurrent use.
 type Watched struct {
 	Embedder
-	now    func() time.Time
-	record provider.Record
+	now     func() time.Time
+	observe provider.Observe
+	record  provider.Record
 }
 
-// Watch returns a Watched of an embedder, with the clock of its failures.
-func Watch(embedder Embedder, now func() time.Time) *Watched {
-	return &Watched{Embedder: embedder, now: now}
+// Watch returns a Watched of an embedder, with the clock of its failures. observe is
+// told of each request and may be nil.
+func Watch(embedder Embedder, now func() time.Time, observe provider.Observe) *Watched {
+	return &Watched{Embedder: embedder, now: now, observe: observe}
 }
 
 // Embed implements Embedder. Requests that their callers canceled do not count.
 func (w *Watched) Embed(ctx context.Context, texts []string, purpose Purpose) ([][]float32, error) {
+	ended := w.observe.Begin()
 	vectors, err := w.Embedder.Embed(ctx, texts, purpose)
+	ended(ctx, err)
 	if err == nil || ctx.Err() == nil || provider.IsKind(err, provider.KindTimeout) {
 		w.record.Note(err, w.now())
 	}

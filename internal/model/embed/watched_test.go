@@ -2,6 +2,7 @@ package embed_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -23,7 +24,10 @@ func TestAWatchedEmbedderRemembersItsLastFailure(t *testing.T) {
 	t.Parallel()
 	model := &failing{Embedder: embed.NewBuiltin()}
 	at := time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC)
-	watched := embed.Watch(model, func() time.Time { return at })
+	var observed []error
+	watched := embed.Watch(model, func() time.Time { return at }, func() func(context.Context, error) {
+		return func(_ context.Context, err error) { observed = append(observed, err) }
+	})
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, step := range []struct {
@@ -43,6 +47,9 @@ func TestAWatchedEmbedderRemembersItsLastFailure(t *testing.T) {
 		last := watched.LastFailure()
 		if watched.IsFailing() != step.failing || (last == nil) != (step.reason == "") || last != nil && (last.Reason != step.reason || !last.At.Equal(at)) {
 			t.Errorf("%v: %v, %+v", step.err, watched.IsFailing(), last)
+		}
+		if !errors.Is(observed[len(observed)-1], step.err) {
+			t.Errorf("observed %v after %v", observed, step.err)
 		}
 	}
 }

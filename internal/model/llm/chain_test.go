@@ -216,7 +216,10 @@ func TestConsecutiveFailuresOpenTheCircuit(t *testing.T) {
 	}}
 	at := &clock{now: time.Unix(1_000_000, 0)}
 	var log bytes.Buffer
-	guard := llm.NewGuard(model, llm.GuardOptions{Now: at.Now, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	var observed []error
+	guard := llm.NewGuard(model, llm.GuardOptions{Now: at.Now, Log: slog.New(slog.NewTextHandler(&log, nil)), Observe: func() func(context.Context, error) {
+		return func(_ context.Context, err error) { observed = append(observed, err) }
+	}})
 	ask := func() error {
 		_, _, err := llmtest.Collect(t.Context(), guard, hello)
 		return err
@@ -251,6 +254,9 @@ func TestConsecutiveFailuresOpenTheCircuit(t *testing.T) {
 	}
 	if model.count() != 9 || strings.Count(log.String(), "not asked after") != 2 || !strings.Contains(log.String(), "recovered") {
 		t.Errorf("%d requests, log %s", model.count(), log.String())
+	}
+	if len(observed) != model.count() || !errors.Is(observed[0], down) || observed[2] != nil {
+		t.Errorf("observed %v of %d requests", observed, model.count())
 	}
 }
 

@@ -29,6 +29,8 @@ type GuardOptions struct {
 	Now func() time.Time
 	// Log logs when the circuit opens and closes; nil logs nothing.
 	Log *slog.Logger
+	// Observe is told of each request that is sent, until the answer begins; nil for nobody.
+	Observe provider.Observe
 }
 
 // A Guard is a ChatModel with a circuit breaker. After several consecutive failures before the first text, the circuit
@@ -40,6 +42,7 @@ type Guard struct {
 	circuit *breaker.Breaker
 	now     func() time.Time
 	log     *slog.Logger
+	observe provider.Observe
 	record  provider.Record
 }
 
@@ -58,7 +61,7 @@ func NewGuard(model ChatModel, opt GuardOptions) *Guard {
 		opt.Now = time.Now
 	}
 	circuit := breaker.New(breaker.Options{Failures: opt.Failures, Pause: opt.Pause, Now: opt.Now})
-	return &Guard{ChatModel: model, circuit: circuit, now: opt.Now, log: opt.Log}
+	return &Guard{ChatModel: model, circuit: circuit, now: opt.Now, log: opt.Log, observe: opt.Observe}
 }
 
 // IsOpen reports whether requests fail at the moment because the model has failed.
@@ -81,9 +84,19 @@ func (g *Guard) Stream(ctx context.Context, request Request) iter.Seq2[Event, er
 			return
 		}
 		defer call.Abandon()
-		settled := false
+		settled, begun, began := false, false, g.observe.Begin()
+		defer func() {
+			if !begun {
+				began(ctx, ctx.Err())
+			}
+		}()
 		for event, err := range g.ChatModel.Stream(ctx, request) {
-			if !settled && (err != nil || event.Text != "" || event.Call != nil || event.Usage != nil) {
+			tells := err != nil || event.Text != "" || event.Call != nil || event.Usage != nil
+			if tells && !begun {
+				begun = true
+				began(ctx, err)
+			}
+			if tells && !settled {
 				settled = g.settle(ctx, &call, err)
 			}
 			if !yield(event, err) {

@@ -24,6 +24,8 @@ type GuardOptions struct {
 	Now func() time.Time
 	// Log logs when the circuit opens and closes; nil logs nothing.
 	Log *slog.Logger
+	// Observe is told of each request that is sent; nil for nobody.
+	Observe provider.Observe
 }
 
 const (
@@ -38,6 +40,7 @@ type Guard struct {
 	circuit *breaker.Breaker
 	now     func() time.Time
 	log     *slog.Logger
+	observe provider.Observe
 	record  provider.Record
 }
 
@@ -53,7 +56,7 @@ func NewGuard(model Reranker, opt GuardOptions) *Guard {
 		opt.Now = time.Now
 	}
 	circuit := breaker.New(breaker.Options{Failures: opt.Failures, Pause: opt.Pause, MaxPause: guardMaxPause, Now: opt.Now})
-	return &Guard{Reranker: model, circuit: circuit, now: opt.Now, log: opt.Log}
+	return &Guard{Reranker: model, circuit: circuit, now: opt.Now, log: opt.Log, observe: opt.Observe}
 }
 
 // IsOpen reports whether the service is left out at the moment because it has failed.
@@ -69,7 +72,9 @@ func (g *Guard) Rerank(ctx context.Context, query string, passages []string) ([]
 		return nil, ErrCircuitOpen
 	}
 	defer call.Abandon()
+	ended := g.observe.Begin()
 	scores, err := g.Reranker.Rerank(ctx, query, passages)
+	ended(ctx, err)
 	switch {
 	case err == nil:
 		if call.Succeed() {

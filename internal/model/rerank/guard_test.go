@@ -34,7 +34,10 @@ func TestFailuresOpenTheCircuit(t *testing.T) {
 	hung := &provider.Error{Kind: provider.KindTimeout, Op: "rerank"}
 	down := &provider.Error{Kind: provider.KindUnavailable, Op: "rerank"}
 	model := &failing{errs: []error{down, down, &provider.Error{Kind: provider.KindInvalid, Op: "rerank"}, hung, down}}
-	guard := rerank.NewGuard(model, rerank.GuardOptions{Pause: time.Second, Now: func() time.Time { return now }})
+	var observed []error
+	guard := rerank.NewGuard(model, rerank.GuardOptions{Pause: time.Second, Now: func() time.Time { return now }, Observe: func() func(context.Context, error) {
+		return func(_ context.Context, err error) { observed = append(observed, err) }
+	}})
 	ask := func() error {
 		_, err := guard.Rerank(t.Context(), "question", []string{"passage"})
 		return err
@@ -60,5 +63,8 @@ func TestFailuresOpenTheCircuit(t *testing.T) {
 		if err := ask(); err != nil {
 			t.Errorf("it answers again: %v", err)
 		}
+	}
+	if len(observed) != model.calls || !errors.Is(observed[0], down) || observed[len(observed)-1] != nil {
+		t.Errorf("observed %v of %d calls", observed, model.calls)
 	}
 }

@@ -1,0 +1,50 @@
+package stack
+
+import (
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/live/connection"
+)
+
+// processMetrics adds the metrics that each process has.
+func processMetrics(app *wire.App) {
+	m := app.Metrics
+	m.Gauge("database", "connections", "Open connections of the pool for plain SQL.", func() float64 {
+		return float64(app.DB.Pool.Stat().TotalConns())
+	})
+	m.Gauge("database", "connections_in_use", "Connections of that pool that are in use.", func() float64 {
+		return float64(app.DB.Pool.Stat().AcquiredConns())
+	})
+	m.Counter("database", "statements_total", "Statements that were sent to the database.", func() float64 {
+		return float64(app.DB.Statements())
+	})
+	m.Gauge("redis", "connections", "Open connections to Redis.", func() float64 {
+		return float64(app.Redis.PoolStats().TotalConns)
+	})
+	m.Queues(app.Queue.States)
+}
+
+// serverMetrics adds the metrics of a process that serves HTTP.
+func serverMetrics(app *wire.App, streams *connection.Server) {
+	m := app.Metrics
+	m.Counter("query_log", "written_total", "Searches and questions that were written to the query log.", func() float64 {
+		return float64(app.Queries.Written())
+	})
+	m.Counter("query_log", "dropped_total", "Those that were lost because the log could not be written fast enough.", func() float64 {
+		return float64(app.Queries.Dropped())
+	})
+	m.Gauge("graphql", "websockets", "Open WebSockets.", func() float64 { return float64(streams.Stats().WebSockets) })
+	m.Gauge("graphql", "subscriptions", "Open operations of WebSockets and streams of events.", func() float64 {
+		return float64(streams.Stats().Operations)
+	})
+	m.Counter("graphql", "slow_readers_total", "Streams that were cut off since nothing was read from them.", func() float64 {
+		return float64(streams.Stats().Slow)
+	})
+	resident := app.Search.Resident
+	m.Gauge("search", "resident_collections", "Collections that are kept in memory.", func() float64 { return float64(resident().Collections) })
+	m.Gauge("search", "resident_passages", "Passages of those collections.", func() float64 { return float64(resident().Passages) })
+	m.Gauge("search", "resident_bytes", "Bytes that those collections take.", func() float64 { return float64(resident().Bytes) })
+	m.Counter("search", "loads_total", "Collections that were loaded into memory.", func() float64 { return float64(resident().Loads) })
+	m.Counter("search", "catchups_total", "Times that changes were read into memory.", func() float64 { return float64(resident().CatchUps) })
+	m.Counter("search", "evictions_total", "Collections that left memory for others.", func() float64 { return float64(resident().Evictions) })
+	freshnessMetrics(app)
+}

@@ -1,1 +1,0 @@
-import{n as e}from"./Title-Cwsmfl7K.js";import{r as t}from"./useRouter-C8OzdZL9.js";import{n}from"./link-WXHKBcH6.js";import{P as r}from"./i18n-Basf5vB7.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
