@@ -32,7 +32,7 @@ func english(t *testing.T) map[string]bool {
 			add(text, german[key])
 		}
 	}
-	for _, family := range []string{"forms", "reasons"} {
+	for _, family := range []string{"forms", "problems", "reasons"} {
 		for text, german := range wordsOf(t, family) {
 			add(text, german)
 		}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -19,8 +20,9 @@ import (
 // arguments, and the fields that do, by folder.
 func tellers() map[string]map[string][]int {
 	return map[string]map[string][]int{
-		"agents/automation":           {"SetReason": {0}, "Reason": nil},
+		"agents/automation":           {"SetReason": {0}, "SetDisabledReason": {0}, "Reason": nil},
 		"connectors":                  {"Skip": {0}, "warn": {0}, "Notice": {1}, "Warnings": nil},
+		"internal/collection":         {"fail": {0}, "Reason": nil},
 		"internal/collection/whynot":  {"conclude": {1, 2}},
 		"internal/connector":          {"Message": nil},
 		"internal/event/inbox":        {"Message": nil},
@@ -139,13 +141,17 @@ func (r *reader) read(file *ast.File, told map[string][]int) {
 	})
 }
 
-// sentences returns the sentences that the service makes, and all its strings.
-func sentences(t *testing.T) (said []string, all string) {
-	t.Helper()
+// A source is a package of the service.
+type source struct {
+	folder string // from the root of the repository
+	files  map[string]*ast.File
+}
+
+// packages returns the packages of the service that say something.
+var packages = sync.OnceValues(func() ([]source, error) {
 	const root = "../../../.."
-	var strs strings.Builder
-	for _, folder := range []string{"agents", "connectors", "graph", "internal", "worker"} {
-		packages := map[string][]*ast.File{}
+	found := map[string]map[string]*ast.File{}
+	for _, folder := range []string{"agents", "connectors", "graph", "internal", "rest", "worker"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() && (d.Name() == "generated" || strings.HasSuffix(d.Name(), "test")) {
 				return filepath.SkipDir
@@ -154,49 +160,89 @@ func sentences(t *testing.T) (said []string, all string) {
 				return nil
 			}
 			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-			packages[filepath.Dir(path)] = append(packages[filepath.Dir(path)], file)
+			within, name := filepath.Split(strings.TrimPrefix(path, root+"/"))
+			if found[within] == nil {
+				found[within] = map[string]*ast.File{}
+			}
+			found[within][name] = file
 			return err
 		})
 		if err != nil {
-			t.Fatal(err)
-		}
-		for path, files := range packages {
-			r := reader{texts: constants(files), all: &strs}
-			told := map[string][]int{}
-			for within, names := range tellers() {
-				if strings.HasPrefix(path+"/", filepath.Join(root, within)+"/") {
-					maps.Copy(told, names)
-				}
-			}
-			for _, file := range files {
-				r.read(file, told)
-			}
-			said = append(said, r.said...)
+			return nil, err
 		}
 	}
+	var out []source
+	for _, folder := range slices.Sorted(maps.Keys(found)) {
+		out = append(out, source{folder, found[folder]})
+	}
+	return out, nil
+})
+
+// readSources calls read with each package and a reader of its sentences.
+func readSources(t *testing.T, read func(source, *reader)) {
+	t.Helper()
+	all, err := packages()
+	if err != nil || len(all) < 100 {
+		t.Fatalf("%d packages, %v", len(all), err)
+	}
+	for _, s := range all {
+		read(s, &reader{texts: constants(slices.Collect(maps.Values(s.files))), all: &strings.Builder{}})
+	}
+}
+
+// sentences returns the sentences that the service makes, and all its strings.
+func sentences(t *testing.T) (said []string, all string) {
+	t.Helper()
+	var strs strings.Builder
+	readSources(t, func(s source, r *reader) {
+		if strings.HasPrefix(s.folder, "rest/") {
+			return
+		}
+		told := map[string][]int{}
+		for within, names := range tellers() {
+			if strings.HasPrefix(s.folder, within+"/") {
+				maps.Copy(told, names)
+			}
+		}
+		for _, file := range s.files {
+			r.read(file, told)
+		}
+		said = append(said, r.said...)
+		strs.WriteString(r.all.String())
+	})
 	return said, strs.String()
 }
 
 // constants returns the strings among the constants of a package.
 func constants(files []*ast.File) map[string]string {
-	out := map[string]string{}
-	for _, file := range files {
-		ast.Inspect(file, func(node ast.Node) bool {
-			spec, ok := node.(*ast.ValueSpec)
-			if !ok {
-				return true
-			}
-			for i, name := range spec.Names {
-				if i < len(spec.Values) {
-					if value, ok := spec.Values[i].(*ast.BasicLit); ok && value.Kind == token.STRING {
-						out[name.Name], _ = strconv.Unquote(value.Value)
+	r := reader{texts: map[string]string{}}
+	for range 2 { // some consist of others
+		for _, file := range files {
+			for _, declared := range file.Decls {
+				if declaration, ok := declared.(*ast.GenDecl); ok && declaration.Tok != token.IMPORT && declaration.Tok != token.TYPE {
+					for _, spec := range declaration.Specs {
+						r.constant(spec.(*ast.ValueSpec))
 					}
 				}
 			}
-			return true
-		})
+		}
 	}
-	return out
+	return r.texts
+}
+
+func (r *reader) constant(spec *ast.ValueSpec) {
+	for i, name := range spec.Names {
+		if i >= len(spec.Values) {
+			continue
+		}
+		switch spec.Values[i].(type) {
+		case *ast.BasicLit, *ast.BinaryExpr:
+			n := 0
+			if text := r.sentence(spec.Values[i], &n); n == 0 {
+				r.texts[name.Name] = text
+			}
+		}
+	}
 }
 
 // What the service explains is German in a German dashboard: what it skips, why a

@@ -46,13 +46,19 @@ export function loadMessages(area: string): Promise<void> {
 }
 
 const words = Object.entries(import.meta.glob<{ default: Record<string, string> }>('../words/*.json'));
-let loadedWords: Promise<unknown> | undefined;
+const loadedWords = new Map<string, Promise<void>>();
 
-// loadWords loads the words for texts of the service, once. A language that lacks them shows these texts in English.
-export function loadWords(): Promise<unknown> {
-  const wanted = words.filter(([path]) => path.endsWith(`.${language}.json`));
-  loadedWords ??= Promise.all(wanted.map(async ([, load]) => addWords((await load()).default)));
-  return loadedWords;
+// loadWords loads the words for texts of the service, once: all, or only a family of them. A language that lacks them shows
+// these texts in English.
+export function loadWords(family = ''): Promise<unknown> {
+  const wanted = words.filter(([path]) => path.includes(`/${family}`) && path.endsWith(`.${language}.json`));
+  return Promise.all(
+    wanted.map(([path, load]) => {
+      const pending = loadedWords.get(path) ?? load().then((module) => addWords(module.default));
+      loadedWords.set(path, pending);
+      return pending;
+    }),
+  );
 }
 
 // t returns the text of a key, with values.

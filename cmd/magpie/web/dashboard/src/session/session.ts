@@ -78,7 +78,7 @@ export async function call<T>(method: string, path: string, body?: unknown, toke
       credentials: 'same-origin',
     });
   } catch {
-    throw new RequestError(0, 'offline', 'The service cannot be reached.', null, null);
+    throw new RequestError(0, 'offline', '', null, null);
   }
   const answer = await response.json().catch(() => ({}));
   if (!response.ok) {

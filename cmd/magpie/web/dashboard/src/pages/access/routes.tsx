@@ -2,7 +2,7 @@
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { text } from '../../app/params';
 import { rootRoute, shellRoute } from '../../app/root';
-import { loadMessages } from '../../i18n';
+import { loadMessages, loadWords } from '../../i18n';
 import { accessToken } from '../../session/session';
 import { loadAccess, localPath } from './methods';
 
@@ -15,8 +15,10 @@ interface SignInSearch {
   said?: (typeof sayings)[number];
 }
 
+const messages = () => Promise.all([loadMessages('access'), loadWords('problems')]);
+
 const withAccess = async () => {
-  const [loaded] = await Promise.all([loadAccess(), loadMessages('access')]);
+  const [loaded] = await Promise.all([loadAccess(), messages()]);
   return loaded;
 };
 
@@ -52,21 +54,21 @@ const acceptInvitation = createRoute({
 const resetPassword = createRoute({
   getParentRoute: () => rootRoute,
   path: '/reset-password',
-  loader: () => loadMessages('access'),
+  loader: messages,
   component: lazyRouteComponent(() => import('./ResetPassword'), 'ResetPassword'),
 });
 
 const oidc = createRoute({
   getParentRoute: () => rootRoute,
   path: '/oidc',
-  loader: () => loadMessages('access'),
+  loader: messages,
   component: lazyRouteComponent(() => import('./OIDCReturn'), 'OIDCReturn'),
 });
 
 const oauthConfirm = createRoute({
   getParentRoute: () => shellRoute,
   path: '/oauth-confirm',
-  loader: () => loadMessages('access'),
+  loader: messages,
   component: lazyRouteComponent(() => import('./OAuthConfirm'), 'OAuthConfirm'),
 });
 
@@ -93,7 +95,7 @@ const oauthDone = createRoute({
     error_description: text(search.error_description),
     back: text(search.back),
   }),
-  loader: () => loadMessages('access'),
+  loader: messages,
   component: lazyRouteComponent(() => import('./OAuthOutcome'), 'OAuthDone'),
 });
 

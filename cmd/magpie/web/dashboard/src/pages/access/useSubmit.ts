@@ -1,4 +1,5 @@
 import { type FormEvent, useEffect, useState } from 'react';
+import { word } from '../../i18n/words';
 import { RequestError } from '../../session/session';
 
 interface Submit {
@@ -54,5 +55,5 @@ export function useSubmit(fields: string[], work: () => Promise<unknown>): Submi
 function fieldOf(error: unknown, fields: string[]): { name: string; message: string } | null {
   if (!(error instanceof RequestError)) return null;
   const [, name, message] = /^([a-z_]+): (.+)$/s.exec(error.message) ?? [];
-  return name && message && fields.includes(name) ? { name, message } : null;
+  return name && message && fields.includes(name) ? { name, message: word(message) } : null;
 }

@@ -1,11 +1,11 @@
 // The pages of what happens in the workspace: statistics of questions, and the audit log.
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { shellRoute } from '../../app/root';
-import { loadMessages } from '../../i18n';
+import { loadMessages, loadWords } from '../../i18n';
 import { auditSearch } from './auditSearch';
 import { analyticsSearch } from './span';
 
-const messages = () => loadMessages('insights');
+const messages = () => Promise.all([loadMessages('insights'), loadWords()]);
 
 const analytics = createRoute({
   getParentRoute: () => shellRoute,
