@@ -23,12 +23,23 @@ type Database interface {
 	// Sample returns some rows of a table that Schema returned. The error is
 	// ErrNoSamples if the connector does not allow samples.
 	Sample(ctx context.Context, schema, table string, rows int) (*Rows, error)
+	// SampleColumns returns columns of text of some rows of a table that Schema
+	// returned: the first rows in the order of the engine, at most MaxSampledRows, with
+	// the first MaxSampledText characters of each value. The error is ErrNoSamples if
+	// the connector does not allow samples.
+	SampleColumns(ctx context.Context, schema, table string, columns []string) (*Rows, error)
 	// Close ends all connections. It may be called twice.
 	Close() error
 }
 
 // MaxTables is the largest number of tables and views in a schema.
 const MaxTables = 2000
+
+// Limits of SampleColumns.
+const (
+	MaxSampledRows = 1000
+	MaxSampledText = 61
+)
 
 // MaxStatement is the length of the longest statement that is parsed, in bytes.
 const MaxStatement = 20_000
@@ -69,6 +80,9 @@ type Column struct {
 	// Values are the values of an enumerated type, at most 50. It is nil for other
 	// types.
 	Values []string
+	// Samples are values that a schema sync has found in rows. It is nil without
+	// permission to show rows.
+	Samples []string `json:",omitempty"`
 }
 
 // A ForeignKey says that columns of a table reference columns of another table.

@@ -241,6 +241,16 @@ func (d *database) Sample(ctx context.Context, schema, table string, rows int) (
 	return d.Query(ctx, fmt.Sprintf("select top (%d) * from %s.%s", limits.Rows, quoteName(schema), quoteName(table)), limits)
 }
 
+// SampleColumns implements [connectors.Database]. LEFT takes no text and ntext.
+func (d *database) SampleColumns(ctx context.Context, schema, table string, columns []string) (*connectors.Rows, error) {
+	if !d.AllowSamples {
+		return nil, connectors.ErrNoSamples
+	}
+	limits := sqldb.SampleLimits()
+	list := sqldb.Beginnings(sqldb.QuoteAll(columns, quoteName), "left(cast(%s as nvarchar(max)), %d)")
+	return d.Query(ctx, fmt.Sprintf("select top (%d) %s from %s.%s", limits.Rows, list, quoteName(schema), quoteName(table)), limits)
+}
+
 // resolveSQL finds what a name stands for.
 const resolveSQL = "select schema_name(schema_id), name, rtrim(type) from sys.objects where object_id = object_id(@p1)"
 

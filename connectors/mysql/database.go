@@ -157,7 +157,18 @@ func (d *database) Sample(ctx context.Context, _, table string, rows int) (*conn
 	if !d.AllowSamples {
 		return nil, connectors.ErrNoSamples
 	}
-	text, limits := sqldb.Sample("`"+strings.ReplaceAll(table, "`", "``")+"`", rows)
+	text, limits := sqldb.Sample(quoteName(table), rows)
+	return d.Query(ctx, text, limits)
+}
+
+func quoteName(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
+
+// SampleColumns implements [connectors.Database].
+func (d *database) SampleColumns(ctx context.Context, _, table string, columns []string) (*connectors.Rows, error) {
+	if !d.AllowSamples {
+		return nil, connectors.ErrNoSamples
+	}
+	text, limits := sqldb.SampleColumns(quoteName(table), sqldb.QuoteAll(columns, quoteName), "left(%s, %d)")
 	return d.Query(ctx, text, limits)
 }
 

@@ -183,3 +183,13 @@ func (d *database) Sample(ctx context.Context, schema, table string, rows int) (
 	text, limits := sqldb.Sample(pgx.Identifier{schema, table}.Sanitize(), rows)
 	return d.Query(ctx, text, limits)
 }
+
+// SampleColumns implements [connectors.Database].
+func (d *database) SampleColumns(ctx context.Context, schema, table string, columns []string) (*connectors.Rows, error) {
+	if !d.AllowSamples {
+		return nil, connectors.ErrNoSamples
+	}
+	quoted := sqldb.QuoteAll(columns, func(name string) string { return pgx.Identifier{name}.Sanitize() })
+	text, limits := sqldb.SampleColumns(pgx.Identifier{schema, table}.Sanitize(), quoted, "left(%s, %d)")
+	return d.Query(ctx, text, limits)
+}

@@ -50,6 +50,37 @@ func Sample(quotedName string, rows int) (sql string, limits connectors.QueryLim
 	return fmt.Sprintf("select * from %s limit %d", quotedName, rows), connectors.QueryLimits{Rows: rows, Bytes: 16 << 10, Timeout: 5 * time.Second}
 }
 
+// SampleColumns returns a statement for the beginnings of columns' values in some
+// rows of a table, and its limits. Names are quoted. beginning is the expression of one
+// value in the dialect, with %s for the column and %d for the number of characters.
+func SampleColumns(quotedName string, quotedColumns []string, beginning string) (sql string, limits connectors.QueryLimits) {
+	limits = SampleLimits()
+	return fmt.Sprintf("select %s from %s limit %d", Beginnings(quotedColumns, beginning), quotedName, limits.Rows), limits
+}
+
+// SampleLimits returns the limits of a statement that samples columns.
+func SampleLimits() connectors.QueryLimits {
+	return connectors.QueryLimits{Rows: connectors.MaxSampledRows, Bytes: 1 << 20, Timeout: 5 * time.Second}
+}
+
+// Beginnings returns the expressions of SampleColumns.
+func Beginnings(quotedColumns []string, beginning string) string {
+	parts := make([]string, len(quotedColumns))
+	for i, column := range quotedColumns {
+		parts[i] = fmt.Sprintf(beginning, column, connectors.MaxSampledText)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// QuoteAll quotes names of columns.
+func QuoteAll(names []string, quote func(string) string) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = quote(name)
+	}
+	return out
+}
+
 // NetworkError returns the marked error of a connection that failed without an
 // error of the server. server names it.
 func NetworkError(server string, err error) error {

@@ -47,6 +47,9 @@ func (s *slice) syncSchema(ctx context.Context) error {
 	if len(tables) >= connectors.MaxTables {
 		s.run.Warn(fmt.Sprintf("The database has more tables than are looked at; the first %d count. Choose some with config.includeTables.", connectors.MaxTables))
 	}
+	if err := s.sampleValues(ctx, database, tables); err != nil {
+		return err
+	}
 	counts, err := s.engine.opt.Schemas.Replace(ctx, s.run.Scope(), attached.Fence{Job: s.job.ID, Attempt: s.run.Attempt()}, s.connector.ID, tables)
 	switch {
 	case errors.Is(err, attached.ErrFenced):
@@ -61,6 +64,22 @@ func (s *slice) syncSchema(ctx context.Context) error {
 			Added: counts.Added, Modified: counts.Modified, Deleted: counts.Deleted, Unchanged: counts.Unchanged,
 		}
 	})
+	return nil
+}
+
+// sampleValues sets the values of the tables' columns that people name in questions. What
+// cannot be read is a warning.
+func (s *slice) sampleValues(ctx context.Context, database connectors.Database, tables []connectors.Table) error {
+	sampling, err := attached.SampleValues(ctx, database, tables)
+	if err != nil {
+		return err
+	}
+	if sampling.Failed > 0 {
+		s.run.Warn(s.redact(fmt.Sprintf("The values of %d tables could not be read, so that questions that name one do not find them; the first: %v", sampling.Failed, sampling.Failure)))
+	}
+	if sampling.Unread > 0 {
+		s.run.Warn(fmt.Sprintf("The values of %d tables were not read, since reading values takes at most a minute and %d are stored. Choose some tables with config.includeTables.", sampling.Unread, attached.MaxDatabaseValues))
+	}
 	return nil
 }
 

@@ -53,6 +53,10 @@ func (d *databaseScript) Sample(context.Context, string, string, int) (*connecto
 	return nil, connectors.ErrNoSamples
 }
 
+func (d *databaseScript) SampleColumns(context.Context, string, string, []string) (*connectors.Rows, error) {
+	return nil, connectors.ErrNoSamples
+}
+
 func (d *databaseScript) Close() error {
 	d.set(func(d *databaseScript) { d.closed++ })
 	return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -139,6 +140,8 @@ func (h *fixture) connector(ctx context.Context, name string, collection uuid.UU
 	place, err := kind.Attach(ctx, connectors.Settings{Config: config, Credentials: login})
 	h.must(err)
 	tables, err := place.Schema(ctx)
+	h.must(err)
+	_, err = attached.SampleValues(ctx, place, tables)
 	h.must(err)
 	h.sync(ctx, row, tables)
 	return row
@@ -379,7 +382,7 @@ func TestSearchFindsTheTablesOfQuestions(t *testing.T) {
 		"restaurants": "text2sql/restaurants_pgsql.sql", "chinook": "chinook/Chinook_PostgreSql.sql",
 	} {
 		database, login := h.script(filepath.Join(folder, path))
-		h.connector(ctx, name, collection, database, login, nil)
+		h.connector(ctx, name, collection, database, login, map[string]any{"sampleRows": os.Getenv("SR") != ""})
 	}
 	expected, found, whole, questions := 0, 0, 0, 0
 	for _, set := range []string{"text2sql", "chinook"} {

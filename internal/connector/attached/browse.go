@@ -116,7 +116,7 @@ func (d *Databases) Browse(ctx context.Context, scope viewer.Scope, b Browse) (*
 		case len(page.Tables) == b.Limit:
 			page.HasMore = true
 		default:
-			page.Tables = append(page.Tables, Match{Database: e.database, Table: e.table, Columns: columns, Joins: joins(entries, e)})
+			page.Tables = append(page.Tables, Match{Database: all[at], Table: e.table, Columns: columns, Joins: joins(entries, e)})
 		}
 	}
 	return page, nil

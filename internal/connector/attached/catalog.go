@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -43,8 +44,8 @@ func NewCatalog(pool *pgxpool.Pool, now func() time.Time) *Catalog {
 type tableKey struct{ schema, name string }
 
 // Replace stores the tables of a connector's database in the place of the old ones
-// and counts the differences. A table whose row estimate alone has changed counts
-// as unchanged. The error may be ErrFenced.
+// and counts the differences. A table whose row estimate or samples alone have changed
+// counts as unchanged. The error may be ErrFenced.
 func (c *Catalog) Replace(ctx context.Context, scope viewer.Scope, f Fence, connector uuid.UUID, tables []connectors.Table) (Counts, error) {
 	workspace, err := scope.Workspace()
 	if err != nil {
@@ -93,7 +94,8 @@ func (c *Catalog) replace(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, f
 		switch {
 		case exists && bytes.Equal(old, row.digest):
 			counts.Unchanged++
-			batch.Queue("update database_tables set row_estimate = $4 where connector_id = $1 and schema_name = $2 and name = $3 and row_estimate <> $4", connector, t.Schema, t.Name, t.Rows)
+			batch.Queue("update database_tables set row_estimate = $4, columns = $5 where connector_id = $1 and schema_name = $2 and name = $3 and (row_estimate, columns) <> ($4, $5)",
+				connector, t.Schema, t.Name, t.Rows, row.columns)
 			continue
 		case exists:
 			counts.Modified++
@@ -137,12 +139,13 @@ func digests(ctx context.Context, tx pgx.Tx, connector uuid.UUID) (map[tableKey]
 type encodedTable struct{ columns, primary, foreign, digest []byte }
 
 // encode returns the parts of a table as JSON, and a digest that leaves out the row
-// estimate.
+// estimate and the samples.
 func encode(t connectors.Table) (out encodedTable, err error) {
+	var described []byte // the columns without samples
 	for _, part := range []struct {
 		value any
 		into  *[]byte
-	}{{nonNil(t.Columns), &out.columns}, {nonNil(t.PrimaryKey), &out.primary}, {nonNil(t.ForeignKeys), &out.foreign}} {
+	}{{nonNil(t.Columns), &out.columns}, {nonNil(withoutSamples(t.Columns)), &described}, {nonNil(t.PrimaryKey), &out.primary}, {nonNil(t.ForeignKeys), &out.foreign}} {
 		if *part.into, err = json.Marshal(part.value); err != nil {
 			return out, fmt.Errorf("encode a table: %w", err)
 		}
@@ -150,12 +153,21 @@ func encode(t connectors.Table) (out encodedTable, err error) {
 		*part.into = bytes.ReplaceAll(*part.into, []byte(`\u0000`), nil)
 	}
 	sum := sha256.New()
-	for _, part := range [][]byte{out.columns, out.primary, out.foreign, fmt.Appendf(nil, "%t %s", t.View, t.Comment)} {
+	for _, part := range [][]byte{described, out.primary, out.foreign, fmt.Appendf(nil, "%t %s", t.View, t.Comment)} {
 		_, _ = fmt.Fprintf(sum, "%d:", len(part))
 		sum.Write(part)
 	}
 	out.digest = sum.Sum(nil)
 	return out, nil
+}
+
+// withoutSamples returns a copy of columns without their samples.
+func withoutSamples(columns []connectors.Column) []connectors.Column {
+	out := slices.Clone(columns)
+	for i := range out {
+		out[i].Samples = nil
+	}
+	return out
 }
 
 func nonNil[T any](list []T) []T {

@@ -56,7 +56,9 @@ type Databases struct {
 // schema is the cached schema of a connector.
 type schema struct {
 	revision int64
-	tables   []*entry
+	// sampled says that the tables have their samples.
+	sampled bool
+	tables  []*entry
 }
 
 // New returns the attached databases.
@@ -79,6 +81,12 @@ type Database struct {
 	HasSchema bool
 
 	row *ent.Connector
+}
+
+// showsRows reports whether the connector allows to show rows.
+func (d Database) showsRows() bool {
+	on, _ := d.row.Config["sampleRows"].(bool)
+	return on
 }
 
 // List returns the databases within a scope in the order of their names.
@@ -118,6 +126,14 @@ func (d *Databases) List(ctx context.Context, scope viewer.Scope) ([]Database, e
 		out[i] = Database{ID: row.ID, Name: row.Name, Type: row.Type, HasSchema: revisions[row.ID] > 0, row: row}
 	}
 	return out, nil
+}
+
+func byID(all []Database) map[uuid.UUID]Database {
+	out := make(map[uuid.UUID]Database, len(all))
+	for _, db := range all {
+		out[db.ID] = db
+	}
+	return out
 }
 
 // errNoDatabase returns the error for a scope without a database.
@@ -238,14 +254,20 @@ func (d *Databases) readSchemas(ctx context.Context, scope viewer.Scope, all []D
 		d.mu.Lock()
 		out[i] = d.schemas[id]
 		d.mu.Unlock()
-		if out[i] != nil && out[i].revision == revisions[id] {
+		if out[i] != nil && out[i].revision == revisions[id] && out[i].sampled == all[i].showsRows() {
 			continue
 		}
 		tables, err := d.o.Catalog.tables(ctx, workspace, id)
 		if err != nil {
 			return nil, err
 		}
-		out[i] = &schema{revision: revisions[id], tables: d.entries(ctx, all[i], tables)}
+		sampled := all[i].showsRows()
+		if !sampled { // the next sync removes them
+			for at := range tables {
+				tables[at].Columns = withoutSamples(tables[at].Columns)
+			}
+		}
+		out[i] = &schema{revision: revisions[id], sampled: sampled, tables: d.entries(ctx, id, tables)}
 		d.cache(id, out[i])
 	}
 	return out, nil

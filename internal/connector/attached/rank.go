@@ -24,6 +24,8 @@ const (
 	weightName    = 3.0
 	weightColumn  = 1.5
 	weightComment = 1.0
+	// weightValue is the weight of a value that the query has whole.
+	weightValue = 1.0
 	// weightPart is the weight of a term that is part of a longer word, as in
 	// sbcustomer; minPartLength is the minimum length of such a term.
 	weightPart    = 0.6
@@ -43,13 +45,20 @@ const (
 
 // entry is a table prepared for search.
 type entry struct {
-	database Database
+	database uuid.UUID
 	table    *connectors.Table
 	name     map[string]bool
 	columns  []map[string]bool
 	comment  map[string]bool
+	values   []value
 	vector   []float32
 	related  []*entry // that it is joined with
+}
+
+// value has the terms of a value of a column.
+type value struct {
+	column int
+	terms  []string
 }
 
 // Match is a table that a search found.
@@ -72,19 +81,19 @@ type Join struct {
 }
 
 // entries prepares tables for search.
-func (d *Databases) entries(ctx context.Context, db Database, tables []connectors.Table) []*entry {
+func (d *Databases) entries(ctx context.Context, database uuid.UUID, tables []connectors.Table) []*entry {
 	out := make([]*entry, len(tables))
 	texts := make([]string, len(tables))
 	names := namingOf(tables)
 	for i := range tables {
 		t := &tables[i]
-		e := &entry{database: db, table: t, name: d.nameTerms(t.Name, names.tables[t.Schema]), comment: d.terms(t.Comment)}
+		e := &entry{database: database, table: t, name: d.nameTerms(t.Name, names.tables[t.Schema]), comment: d.terms(t.Comment)}
 		text := spaced(withoutPrefix(t.Name, names.tables[t.Schema])) + ". " + t.Comment + "."
 		for at, c := range t.Columns {
 			e.columns = append(e.columns, d.nameTerms(c.Name, names.columns[i]))
 			maps.Copy(e.comment, d.terms(c.Comment))
-			for _, value := range c.Values {
-				maps.Copy(e.comment, d.terms(value))
+			for _, text := range slices.Concat(c.Values, c.Samples) {
+				e.values = append(e.values, value{column: at, terms: d.valueTerms(text)})
 			}
 			if at < maxColumnsEmbedded {
 				text += " " + spaced(withoutPrefix(c.Name, names.columns[i]))
@@ -105,7 +114,7 @@ func (d *Databases) entries(ctx context.Context, db Database, tables []connector
 	}
 	vectors, err := d.o.Embed(ctx, texts, false)
 	if err != nil || len(vectors) != len(texts) {
-		d.o.Log.WarnContext(ctx, "embedding tables failed, search uses words only", slog.String("connector", db.ID.String()), slog.Any("error", err))
+		d.o.Log.WarnContext(ctx, "embedding tables failed, search uses words only", slog.String("connector", database.String()), slog.Any("error", err))
 		return out
 	}
 	for i := range out {
@@ -125,6 +134,15 @@ func (d *Databases) terms(text string) map[string]bool {
 		out[strings.Clone(token.Term)] = true
 	}
 	return out
+}
+
+// valueTerms returns the terms of a value as those of a query.
+func (d *Databases) valueTerms(text string) []string {
+	terms := d.o.Analyzer.Terms(text, "en")
+	for i := range terms {
+		terms[i] = strings.Clone(terms[i])
+	}
+	return terms
 }
 
 // Search returns the best tables of the databases within a scope for a query.
@@ -154,7 +172,9 @@ func (d *Databases) Search(ctx context.Context, scope viewer.Scope, database, qu
 	for _, s := range schemas {
 		entries = append(entries, s.tables...)
 	}
+	attached := byID(all)
 	terms := d.o.Analyzer.Terms(query, "en")
+	asked := setOf(terms)
 	scores := d.scores(ctx, entries, query, terms)
 	order := make([]int, len(entries))
 	for i := range order {
@@ -176,9 +196,10 @@ func (d *Databases) Search(ctx context.Context, scope viewer.Scope, database, qu
 			break
 		}
 		e := entries[i]
-		m := Match{Database: e.database, Table: e.table, Joins: joins(entries, e), Score: scores[i]}
+		m := Match{Database: attached[e.database], Table: e.table, Joins: joins(entries, e), Score: scores[i]}
+		named := e.namedColumns(asked)
 		for at, own := range e.columns {
-			if slices.ContainsFunc(terms, func(term string) bool { return matchWeight(own, term) > 0 }) {
+			if named[at] || slices.ContainsFunc(terms, func(term string) bool { return matchWeight(own, term) > 0 }) {
 				m.Columns = append(m.Columns, e.table.Columns[at].Name)
 			}
 		}
@@ -207,16 +228,21 @@ func matchWeight(words map[string]bool, term string) float64 {
 func (d *Databases) scores(ctx context.Context, entries []*entry, query string, terms []string) []float64 {
 	own := make([]float64, len(entries))
 	covered := map[uuid.UUID]float64{} // by database: the best scores of the terms
+	values := make([]map[string]float64, len(entries))
+	asked := setOf(terms)
+	for i, e := range entries {
+		values[i] = e.valueShares(asked)
+	}
 	for _, term := range terms {
 		weights := make([]float64, len(entries))
 		most := map[uuid.UUID]float64{}
 		df := 0
 		for i, e := range entries {
-			weights[i] = e.weight(term)
+			weights[i] = e.weight(term) + weightValue*values[i][term]
 			if weights[i] > 0 {
 				df++
 			}
-			most[e.database.ID] = math.Max(most[e.database.ID], weights[i])
+			most[e.database] = math.Max(most[e.database], weights[i])
 		}
 		idf := 0.3 + math.Log(1+(float64(len(entries))-float64(df)+0.5)/(float64(df)+0.5))
 		for i := range own {
@@ -231,7 +257,56 @@ func (d *Databases) scores(ctx context.Context, entries []*entry, query string, 
 	return joined(entries, own)
 }
 
-// weight returns how well a term describes the table.
+// valueShares returns for each term of a query the largest share of a value's terms that
+// the query has, among the table's values with the term. It is 1 for a value that the query
+// has whole.
+func (e *entry) valueShares(asked map[string]bool) map[string]float64 {
+	shares := map[string]float64{}
+	for _, v := range e.values {
+		share := v.share(asked)
+		if share == 0 {
+			continue
+		}
+		for _, term := range v.terms {
+			if asked[term] {
+				shares[term] = math.Max(shares[term], share)
+			}
+		}
+	}
+	return shares
+}
+
+// namedColumns returns the columns that have a value which the query has whole.
+func (e *entry) namedColumns(asked map[string]bool) map[int]bool {
+	columns := map[int]bool{}
+	for _, v := range e.values {
+		if v.share(asked) == 1 {
+			columns[v.column] = true
+		}
+	}
+	return columns
+}
+
+// share returns the share of the value's terms that a query has.
+func (v value) share(asked map[string]bool) float64 {
+	n := 0
+	for _, term := range v.terms {
+		if asked[term] {
+			n++
+		}
+	}
+	return float64(n) / math.Max(1, float64(len(v.terms)))
+}
+
+func setOf(terms []string) map[string]bool {
+	set := make(map[string]bool, len(terms))
+	for _, term := range terms {
+		set[term] = true
+	}
+	return set
+}
+
+// weight returns how well names and comments of the table have a term.
 func (e *entry) weight(term string) float64 {
 	columns := 0.0
 	for _, column := range e.columns {
@@ -252,7 +327,7 @@ func favour(entries []*entry, scores []float64, covered map[uuid.UUID]float64) {
 		return
 	}
 	for i, e := range entries {
-		scores[i] *= covered[e.database.ID] / best
+		scores[i] *= covered[e.database] / best
 	}
 }
 
@@ -317,7 +392,7 @@ func joins(entries []*entry, e *entry) []Join {
 	const limit = 40
 	var out []Join
 	for _, other := range entries {
-		if other.database.ID != e.database.ID {
+		if other.database != e.database {
 			continue
 		}
 		for _, key := range other.table.ForeignKeys {
@@ -357,6 +432,7 @@ func (d *Databases) Table(ctx context.Context, scope viewer.Scope, database, nam
 	if err != nil {
 		return nil, err
 	}
+	attached := byID(all)
 	var entries, matches []*entry
 	for _, s := range schemas {
 		entries = append(entries, s.tables...)
@@ -371,11 +447,12 @@ func (d *Databases) Table(ctx context.Context, scope viewer.Scope, database, nam
 		return nil, d.errNoTable(ctx, entries, name)
 	case 1:
 		e := matches[0]
-		return &TableDetail{Match: Match{Database: e.database, Table: e.table, Joins: joins(entries, e)}, Samples: d.samples(ctx, e)}, nil
+		db := attached[e.database]
+		return &TableDetail{Match: Match{Database: db, Table: e.table, Joins: joins(entries, e)}, Samples: d.samples(ctx, db, e.table)}, nil
 	}
 	names := make([]string, 0, len(matches))
 	for _, e := range matches[:min(len(matches), 20)] {
-		names = append(names, fmt.Sprintf("%s.%s of %q", e.table.Schema, e.table.Name, e.database.Name))
+		names = append(names, fmt.Sprintf("%s.%s of %q", e.table.Schema, e.table.Name, attached[e.database].Name))
 	}
 	return nil, apierr.Invalid("table", "fits several; name one with its schema, and its database: "+strings.Join(names, ", "))
 }
@@ -400,22 +477,22 @@ func (d *Databases) errNoTable(ctx context.Context, entries []*entry, name strin
 }
 
 // samples returns some rows if the connector allows it. An error is ignored.
-func (d *Databases) samples(ctx context.Context, e *entry) *connectors.Rows {
+func (d *Databases) samples(ctx context.Context, db Database, table *connectors.Table) *connectors.Rows {
 	const sampleRows = 3
-	if on, _ := e.database.row.Config["sampleRows"].(bool); !on {
+	if !db.showsRows() {
 		return nil
 	}
-	release, err := d.acquireSlot(ctx, e.database.ID)
+	release, err := d.acquireSlot(ctx, db.ID)
 	if err != nil {
 		return nil
 	}
 	defer release()
-	database, _, _, err := d.open(ctx, e.database.row)
+	database, _, _, err := d.open(ctx, db.row)
 	if err != nil {
 		return nil
 	}
 	defer func() { _ = database.Close() }()
-	rows, err := database.Sample(ctx, e.table.Schema, e.table.Name, sampleRows)
+	rows, err := database.Sample(ctx, table.Schema, table.Name, sampleRows)
 	if err != nil {
 		return nil
 	}
