@@ -29,6 +29,7 @@ type evalCommand struct {
 
 	SQL       string `name:"sql" type:"path" placeholder:"DIR" help:"Instead of a set, use questions about databases: CSV files with question, query (a right statement) and db_name, and scripts NAME_pgsql.sql that make the databases. Shows how many of the needed tables are found and, with a chat model, how many of its statements have the right rows."`
 	Attached  bool   `help:"With --sql, use the attached databases with those names, instead of making them."`
+	Samples   bool   `name:"sample-rows" help:"With --sql and without --attached, the databases show rows, so that values of columns are found, too."`
 	As        string `placeholder:"EMAIL" help:"With --sql, the member for whom the agent runs; an owner when left out."`
 	Questions int    `placeholder:"N" help:"With --sql, at most N questions about each database."`
 }

@@ -69,6 +69,9 @@ func (c *evalCommand) sql(r *runtime) error {
 	if err != nil {
 		return err
 	}
+	if c.Samples && c.Attached {
+		return errors.New("--sample-rows is for databases that are made: with --attached, set the option sampleRows of the connectors and sync them")
+	}
 	var figures sqlFigures
 	examine := func(app *wire.App, workspace uuid.UUID) error {
 		api, err := newClient(app, workspace)
@@ -187,7 +190,7 @@ func (c *evalCommand) withServer(r *runtime, set *texttosql.Set, open func(conte
 		if err != nil {
 			return err
 		}
-		attached, err := attachSamples(r, api, server, set)
+		attached, err := attachSamples(r, api, server, set, c.Samples)
 		if err != nil || attached == 0 {
 			return err
 		}

@@ -26,7 +26,7 @@ func (mariaSamples) Kind() string { return "mysql" }
 func (m mariaSamples) Close(ctx context.Context) error { return m.server.Stop(ctx) }
 
 // Create makes a database, which sampleReader may read.
-func (m mariaSamples) Create(ctx context.Context, name, script string) (client.Variables, error) {
+func (m mariaSamples) Create(ctx context.Context, name, script string) (sampleLogin, error) {
 	quoted := "`" + strings.ReplaceAll(name, "`", "``") + "`"
 	statements := []string{
 		"create database " + quoted, "use " + quoted, "set sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT,STRICT_TRANS_TABLES,NO_BACKSLASH_ESCAPES'",
@@ -35,10 +35,10 @@ func (m mariaSamples) Create(ctx context.Context, name, script string) (client.V
 		"grant select on " + quoted + ".* to " + sampleReader + "@'%'",
 	}
 	if err := m.server.Run(ctx, strings.Join(statements, ";\n")+";\n"); err != nil {
-		return nil, err
+		return sampleLogin{}, err
 	}
-	return client.Variables{
-		"config":      client.Variables{"host": m.server.Host, "port": m.server.Port, "database": name, "tls": "disable"},
-		"credentials": client.Variables{"user": sampleReader, "password": m.server.Password},
+	return sampleLogin{
+		config:      client.Variables{"host": m.server.Host, "port": m.server.Port, "database": name, "tls": "disable"},
+		credentials: client.Variables{"user": sampleReader, "password": m.server.Password},
 	}, nil
 }

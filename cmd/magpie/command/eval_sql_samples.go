@@ -24,15 +24,19 @@ type sampleServer interface {
 	// Kind is the type of the connectors.
 	Kind() string
 	// Create makes a database by a script in the dialect of PostgreSQL, which may fail on
-	// another server, and returns the settings of its connector.
-	Create(ctx context.Context, name, script string) (client.Variables, error)
+	// another server, and returns what its connector needs.
+	Create(ctx context.Context, name, script string) (sampleLogin, error)
 	// Close stops the server and deletes its databases.
 	Close(ctx context.Context) error
 }
 
+// sampleLogin is the configuration of a connector and its credentials.
+type sampleLogin struct{ config, credentials client.Variables }
+
 // attachSamples makes the databases that questions in the server's dialect are about, attaches
-// them under their names and reads their schemas. It returns how many there are.
-func attachSamples(r *runtime, api *client.Client, server sampleServer, set *texttosql.Set) (attached int, err error) {
+// them under their names and reads their schemas. showRows is the option sampleRows of the
+// connectors. It returns how many there are.
+func attachSamples(r *runtime, api *client.Client, server sampleServer, set *texttosql.Set, showRows bool) (attached int, err error) {
 	kind := server.Kind()
 	for _, name := range slices.Sorted(maps.Keys(set.Scripts)) {
 		if kind != "postgresql" && set.CountOf(kind, name) == 0 {
@@ -42,7 +46,7 @@ func attachSamples(r *runtime, api *client.Client, server sampleServer, set *tex
 		if err != nil {
 			return attached, err
 		}
-		settings, err := server.Create(r, name, text)
+		login, err := server.Create(r, name, text)
 		if err != nil && kind != "postgresql" && r.Err() == nil {
 			r.console.Warn("Left out %d questions in the dialect %s about %s, whose script runs on PostgreSQL only: %v", set.CountOf(kind, name), kind, name, err)
 			continue
@@ -50,7 +54,8 @@ func attachSamples(r *runtime, api *client.Client, server sampleServer, set *tex
 		if err != nil {
 			return attached, fmt.Errorf("make the sample database %s: %w", name, err)
 		}
-		connector, err := api.EnsureConnector(r, client.Variables{"name": examined}, name, kind, settings)
+		login.config["sampleRows"] = showRows
+		connector, err := api.EnsureConnector(r, client.Variables{"name": examined}, name, kind, client.Variables{"config": login.config, "credentials": login.credentials})
 		if err != nil {
 			return attached, err
 		}
@@ -93,17 +98,17 @@ func (s *samples) Close(ctx context.Context) error {
 	return errors.Join(err, s.stack.Stop(ctx), devstack.Remove(ctx, s.folder))
 }
 
-// Create makes a database and returns the settings of its connector.
-func (s *samples) Create(ctx context.Context, name, script string) (client.Variables, error) {
+// Create makes a database and returns what its connector needs.
+func (s *samples) Create(ctx context.Context, name, script string) (sampleLogin, error) {
 	if err := s.create(ctx, name, script); err != nil {
-		return nil, err
+		return sampleLogin{}, err
 	}
 	password, _ := s.forward.Login.Password()
-	return client.Variables{
-		"config": client.Variables{
+	return sampleLogin{
+		config: client.Variables{
 			"host": s.forward.Address.IP.String(), "port": s.forward.Address.Port, "database": name, "sslMode": "disable",
 		},
-		"credentials": client.Variables{"user": s.forward.Login.Username(), "password": password},
+		credentials: client.Variables{"user": s.forward.Login.Username(), "password": password},
 	}, nil
 }
 
