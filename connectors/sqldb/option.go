@@ -90,7 +90,7 @@ func TableOptions() []connectors.Option {
 		},
 		{
 			Name: OptionSamples, Title: "Sample rows", Type: connectors.TypeBoolean, Default: false, Group: group,
-			Help: "Show agents a few rows of the tables they look at.",
+			Help: "Show agents a few rows of the tables they look at. Schema syncs then also store short values of columns, such as states and countries, so that questions that name one find the table.",
 		},
 		{
 			Name: OptionWrites, Title: "Accept a login that may write", Type: connectors.TypeBoolean, Default: false, Advanced: true, Group: "Connection",

@@ -75,10 +75,10 @@ func (s *slice) sampleValues(ctx context.Context, database connectors.Database, 
 		return err
 	}
 	if sampling.Failed > 0 {
-		s.run.Warn(s.redact(fmt.Sprintf("The values of %d tables could not be read, so that questions that name one do not find them; the first: %v", sampling.Failed, sampling.Failure)))
+		s.run.Warn(fmt.Sprintf("The values of %d tables could not be read, so questions that name one do not find the table. The first: %s", sampling.Failed, s.redact(sampling.Failure.Error())))
 	}
 	if sampling.Unread > 0 {
-		s.run.Warn(fmt.Sprintf("The values of %d tables were not read, since reading values takes at most a minute and %d are stored. Choose some tables with config.includeTables.", sampling.Unread, attached.MaxDatabaseValues))
+		s.run.Warn(fmt.Sprintf("The values of %d tables were not read: a sync reads values for a minute at most, and stores %d. Choose some tables with config.includeTables.", sampling.Unread, attached.MaxDatabaseValues))
 	}
 	return nil
 }
