@@ -25,6 +25,8 @@ type databaseScript struct {
 	check  error
 	read   error
 	closed int
+	// sample answers SampleColumns. Nil does not allow samples.
+	sample func(table string, columns []string) (*connectors.Rows, error)
 }
 
 func (d *databaseScript) set(change func(d *databaseScript)) {
@@ -42,7 +44,11 @@ func (d *databaseScript) Check(context.Context) error {
 func (d *databaseScript) Schema(context.Context) ([]connectors.Table, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Clone(d.tables), d.read
+	tables := slices.Clone(d.tables)
+	for i := range tables {
+		tables[i].Columns = slices.Clone(tables[i].Columns)
+	}
+	return tables, d.read
 }
 
 func (d *databaseScript) Query(context.Context, string, connectors.QueryLimits) (*connectors.Rows, error) {
@@ -53,8 +59,13 @@ func (d *databaseScript) Sample(context.Context, string, string, int) (*connecto
 	return nil, connectors.ErrNoSamples
 }
 
-func (d *databaseScript) SampleColumns(context.Context, string, string, []string) (*connectors.Rows, error) {
-	return nil, connectors.ErrNoSamples
+func (d *databaseScript) SampleColumns(_ context.Context, _, table string, columns []string) (*connectors.Rows, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.sample == nil {
+		return nil, connectors.ErrNoSamples
+	}
+	return d.sample(table, columns)
 }
 
 func (d *databaseScript) Close() error {
@@ -114,6 +125,48 @@ func TestASchemaSyncKeepsTheTables(t *testing.T) {
 	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Deleted: 3})
 	if database.closed < 3 {
 		t.Errorf("closed %d times", database.closed)
+	}
+}
+
+// Values are stored with their columns. A table whose statement fails has none, which is a
+// warning.
+func TestASchemaSyncKeepsValues(t *testing.T) {
+	t.Parallel()
+	f, database := newDatabaseFixture(t)
+	f.work()
+	stored := func() (columns string) {
+		f.must(f.db.Pool.QueryRow(f.ctx, "select string_agg(columns::text, ' ' order by name) from database_tables where connector_id = $1", f.row.ID).Scan(&columns))
+		return columns
+	}
+	region := "Svalbard"
+	database.set(func(d *databaseScript) {
+		for _, name := range []string{"a", "b"} {
+			d.tables = append(d.tables, connectors.Table{Schema: "s", Name: name, Columns: []connectors.Column{{Name: "region", Type: "text"}}})
+		}
+		d.sample = func(table string, _ []string) (*connectors.Rows, error) {
+			if table == "b" {
+				return nil, errors.New("permission denied")
+			}
+			return &connectors.Rows{Values: [][]any{{region}}}, nil
+		}
+	})
+	job := f.sync(auto())
+	f.expect(job, entjob.StatusCompleted, syncjob.Counters{Collected: 2, Added: 2})
+	if got := stored(); strings.Count(got, "Samples") != 1 || !strings.Contains(got, "Svalbard") {
+		t.Errorf("stored %s", got)
+	}
+	if want := "The values of 1 tables could not be read, so questions that name one do not find the table. The first: s.b: permission denied"; !slices.Contains(job.Warnings, want) {
+		t.Errorf("warnings %q", job.Warnings)
+	}
+	database.set(func(*databaseScript) { region = "Georgia" })
+	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 2, Unchanged: 2})
+	if got := stored(); !strings.Contains(got, "Georgia") || strings.Contains(got, "Svalbard") {
+		t.Errorf("stored %s", got)
+	}
+	database.set(func(d *databaseScript) { d.sample = nil })
+	f.expect(f.sync(auto()), entjob.StatusCompleted, syncjob.Counters{Collected: 2, Unchanged: 2})
+	if got := stored(); strings.Contains(got, "Samples") {
+		t.Errorf("stored %s", got)
 	}
 }
 

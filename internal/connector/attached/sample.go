@@ -180,7 +180,7 @@ func isText(kind string) bool {
 		kind = strings.TrimPrefix(kind, wrapper)
 	}
 	name, _, _ := strings.Cut(kind, "(")
-	switch strings.TrimSuffix(strings.TrimSpace(name), ")") {
+	switch strings.TrimRight(strings.TrimSpace(name), ")") {
 	case "text", "character", "character varying", "char", "varchar", "nchar", "nvarchar", "ntext", "citext", "tinytext", "mediumtext", "longtext", "enum", "string", "fixedstring":
 		return true
 	default:
