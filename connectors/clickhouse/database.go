@@ -104,12 +104,12 @@ func (d *database) Sample(ctx context.Context, _, table string, rows int) (*conn
 // quoteName returns a name as a statement writes it. The statement is inspected with it.
 func quoteName(name string) string { return "`" + name + "`" }
 
-// SampleColumns implements [connectors.Database].
+// SampleColumns implements [connectors.Database]. substringUTF8 takes no FixedString.
 func (d *database) SampleColumns(ctx context.Context, _, table string, columns []string) (*connectors.Rows, error) {
 	if !d.AllowSamples {
 		return nil, connectors.ErrNoSamples
 	}
-	text, limits := sqldb.SampleColumns(quoteName(table), sqldb.QuoteAll(columns, quoteName), "substringUTF8(%s, 1, %d)")
+	text, limits := sqldb.SampleColumns(quoteName(table), sqldb.QuoteAll(columns, quoteName), "substringUTF8(toString(%s), 1, %d)")
 	return d.Query(ctx, text, limits)
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -131,6 +132,7 @@ func TestClickHouse(t *testing.T) {
 	t.Run("errors", func(t *testing.T) { errorsSayWhatToDo(t, s, server.NativePort) })
 	t.Run("bounds", func(t *testing.T) { resultsAreBounded(t, s) })
 	t.Run("cancel", func(t *testing.T) { canceledStatementsEndAtTheServer(t, s) })
+	t.Run("samples", func(t *testing.T) { columnsAreSampled(t, s) })
 	t.Run("schema", func(t *testing.T) { schemaIsRead(t, s) })
 	t.Run("checks", func(t *testing.T) { checkRequiresAReadOnlyLogin(t, s) })
 }
@@ -323,6 +325,26 @@ func canceledStatementsEndAtTheServer(t *testing.T, s *shop) {
 		if time.Now().After(deadline) {
 			t.Fatal("the statement still runs at the server")
 		}
+	}
+}
+
+func columnsAreSampled(t *testing.T, s *shop) {
+	for _, statement := range []string{
+		"create database samples", "create table samples.customers (name String, mood Nullable(String), country FixedString(4)) engine = Log", "create table samples.secrets (word String) engine = Log",
+		"insert into samples.customers values ('Ada', 'good', 'UK'), ('Eve', null, 'US'), ('" + connectortest.LongName() + "', null, '')",
+	} {
+		s.ask(t, "default", statement)
+	}
+	defer s.ask(t, "default", "drop database samples")
+	attach := func(t *testing.T, options map[string]any) connectors.Database {
+		config := map[string]any{"database": "samples", "allowWriteAccess": true}
+		maps.Copy(config, options)
+		return s.attach(t, login("admin"), config)
+	}
+	connectortest.RunSampleColumns(t, "samples", attach)
+	rows, err := attach(t, map[string]any{"sampleRows": true}).SampleColumns(t.Context(), "samples", "customers", []string{"country"})
+	if err != nil || len(rows.Values) != 3 || strings.TrimRight(rows.Values[0][0].(string), "\x00") != "UK" {
+		t.Errorf("%+v, %v", rows, err)
 	}
 }
 

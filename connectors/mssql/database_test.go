@@ -16,6 +16,7 @@ import (
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/connectors/connectortest"
 	"github.com/magpie-search/magpie/connectors/mssql"
+	"github.com/magpie-search/magpie/internal/connector/attached"
 	"github.com/magpie-search/magpie/internal/testkit/tdsserver"
 )
 
@@ -360,6 +361,65 @@ func TestSchemaSyncNeedsFewStatements(t *testing.T) {
 		t.Logf("%s: %d statements in %d connections, %.2f s", sync, asked, connections, time.Since(began).Seconds())
 		if asked > 5 || connections > 2 {
 			t.Errorf("%s: %d statements in %d connections", sync, asked, connections)
+		}
+	}
+}
+
+func TestColumnsAreSampled(t *testing.T) {
+	t.Parallel()
+	shown := string([]rune(connectortest.LongName())[:connectors.MaxSampledText])
+	s := &shop{answers: map[string]tdsserver.Reply{
+		"select top (1000) left(cast([name] as nvarchar(max)), 61), left(cast([mood] as nvarchar(max)), 61) from [dbo].[customers]": {
+			Columns: columns(tdsserver.NVarChar, "", ""), Rows: [][]any{{"Ada", "good"}, {"Eve", nil}, {shown, nil}},
+		},
+		"select top (1000) left(cast([no_such_column] as nvarchar(max)), 61) from [dbo].[customers]": {Error: &tdsserver.Error{Number: 207, Message: "Invalid column name."}},
+	}}
+	server := start(t, s, nil)
+	connectortest.RunSampleColumns(t, "dbo", func(t *testing.T, options map[string]any) connectors.Database {
+		return attach(t, settings(server, options))
+	})
+	if counts := server.Counts(); counts.RolledBack != counts.Began || counts.Open != 0 {
+		t.Errorf("%+v", counts)
+	}
+}
+
+// TestSamplesNeedOneStatementForEachTable counts the statements that a schema sync sends more
+// with the option sampleRows, and finds the columns in them.
+func TestSamplesNeedOneStatementForEachTable(t *testing.T) {
+	t.Parallel()
+	s, asked := &shop{}, []string{}
+	server := start(t, s, func(o *tdsserver.Options) {
+		o.Answer = func(q tdsserver.Query) tdsserver.Reply {
+			asked = append(asked, q.Text) // one connection at a time
+			return s.answer(q)
+		}
+	})
+	for _, allowed := range []bool{false, true} {
+		database := attach(t, settings(server, map[string]any{"sampleRows": allowed, "excludeTables": []any{"secrets"}}))
+		tables, err := database.Schema(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked = nil
+		before := server.Counts().Began
+		if sampling, err := attached.SampleValues(t.Context(), database, tables); err != nil || sampling.Failure != nil {
+			t.Fatal(sampling.Failure, err)
+		}
+		began := server.Counts().Began - before
+		t.Logf("allowed: %v, %d statements in %d connections for %d tables", allowed, len(asked), began, len(tables))
+		var read []string
+		for _, text := range asked {
+			if strings.Contains(text, "left(") {
+				read = append(read, text)
+			}
+		}
+		// Of the three tables, two have columns of text.
+		want := []string{"select top (1000) left(cast([name] as nvarchar(max)), 61) from [dbo].[customers]", "select top (1000) left(cast([note] as nvarchar(max)), 61) from [dbo].[orders]"}
+		if !allowed {
+			want = nil
+		}
+		if !slices.Equal(read, want) || began != len(want) || len(asked) > 2*len(want) {
+			t.Errorf("allowed: %v, asked %q in %d connections", allowed, asked, began)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
 	"github.com/magpie-search/magpie/connectors/mysql"
 	"github.com/magpie-search/magpie/internal/devstack"
 	"github.com/magpie-search/magpie/internal/testkit"
@@ -126,7 +127,7 @@ func TestMariaDB(t *testing.T) {
 	server := testkit.MariaDB(t)
 	for name, test := range map[string]func(*testing.T, *devstack.MariaDB){
 		"attacks": attacksAreRefused, "unchecked": attacksHaveNoEffectAtTheServer, "answers": statementsReturnRows, "bounds": resultsAreBounded,
-		"schema": schemaIsRead, "checks": checkRequiresAReadOnlyLogin, "chinook": chinook,
+		"samples": columnsAreSampled, "schema": schemaIsRead, "checks": checkRequiresAReadOnlyLogin, "chinook": chinook,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, server) })
 	}
@@ -213,6 +214,21 @@ func statementsReturnRows(t *testing.T, server *devstack.MariaDB) {
 	}
 	if rows, err := s.attach(t, s.reader(), map[string]any{"sampleRows": true}).Sample(t.Context(), "", "orders", 2); err != nil || len(rows.Values) != 2 {
 		t.Errorf("samples: %v", err)
+	}
+}
+
+func columnsAreSampled(t *testing.T, server *devstack.MariaDB) {
+	s := newShop(t, server, "shop_sampled", "testdata/shop.sql")
+	if _, err := s.admin.ExecContext(t.Context(), "alter table customers modify name text; insert into customers (customer_id, name) values (3, '"+connectortest.LongName()+"')"); err != nil {
+		t.Fatal(err)
+	}
+	attach := func(t *testing.T, options map[string]any) connectors.Database {
+		return s.attach(t, s.reader(), options)
+	}
+	connectortest.RunSampleColumns(t, "shop_sampled", attach)
+	rows, err := attach(t, map[string]any{"sampleRows": true}).SampleColumns(t.Context(), "", "orders", []string{"state"})
+	if err != nil || len(rows.Values) != 3 || rows.Values[0][0] != "paid" {
+		t.Errorf("values of an enumeration: %+v, %v", rows, err)
 	}
 }
 

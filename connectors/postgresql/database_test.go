@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/magpie-search/magpie/connectors"
+	"github.com/magpie-search/magpie/connectors/connectortest"
 	"github.com/magpie-search/magpie/connectors/postgresql"
 	"github.com/magpie-search/magpie/internal/testkit"
 )
@@ -367,6 +368,15 @@ func TestSamplesNeedTheOption(t *testing.T) {
 	if err != nil || len(rows.Values) != 2 {
 		t.Errorf("got %+v, %v", rows, err)
 	}
+}
+
+func TestColumnsAreSampled(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "testdata/shop.sql")
+	if _, err := s.admin.Exec(t.Context(), "insert into customers (customer_id, name) values (3, $1)", connectortest.LongName()); err != nil {
+		t.Fatal(err)
+	}
+	connectortest.RunSampleColumns(t, "public", func(t *testing.T, options map[string]any) connectors.Database { return s.attach(t, s.reader, options) })
 }
 
 func TestOptionsAreChecked(t *testing.T) {

@@ -1,1 +1,0 @@
-import{n as e}from"./Title-DsMioLuJ.js";import{r as t}from"./useRouter-DZoTgIQV.js";import{n}from"./link-BvVRcIdi.js";import{P as r}from"./i18n-BtaVgZEY.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
