@@ -161,3 +161,24 @@ func TestTheSampleSet(t *testing.T) {
 		t.Errorf("%d scripts, %d unanswerable, %v", len(set.Scripts), unanswerable, types)
 	}
 }
+
+// A portable script has nothing that only PostgreSQL understands of a dump: its data stays.
+func TestPortable(t *testing.T) {
+	t.Parallel()
+	script := strings.Join([]string{
+		"SET statement_timeout = 0;", "SELECT pg_catalog.set_config('search_path', '', false);",
+		"CREATE TABLE public.item (id bigint, name text DEFAULT ''::text NOT NULL);", "CREATE TABLE IF NOT EXISTS public.part (id bigint);",
+		"INSERT INTO public.item VALUES (1, 'see public.item, set it;');", "ALTER TABLE ONLY public.item ADD PRIMARY KEY (id);",
+	}, "\n")
+	want := strings.Join([]string{
+		"", "", "CREATE TABLE item (id bigint, name text DEFAULT '' NOT NULL);", "CREATE TABLE IF NOT EXISTS part (id bigint);",
+		"INSERT INTO item VALUES (1, 'see public.item, set it;');", "ALTER TABLE item ADD PRIMARY KEY (id);",
+	}, "\n")
+	if got := texttosql.Portable(script); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	const plain = "create table item (id int);\ninsert into item values (1);"
+	if got := texttosql.Portable(plain); got != plain {
+		t.Errorf("a portable script became %q", got)
+	}
+}
