@@ -25,7 +25,7 @@ type databases struct {
 }
 
 func (s *databases) found() attached.Match {
-	columns := []connectors.Column{{Name: "order_id", Type: "integer"}, {Name: "customer_id", Type: "integer", Nullable: true, Comment: "who <bought>"}}
+	columns := []connectors.Column{{Name: "order_id", Type: "integer"}, {Name: "customer_id", Type: "integer", Nullable: true, Comment: "who <bought>", Samples: []string{"unseen value"}}}
 	for range 70 {
 		columns = append(columns, connectors.Column{Name: "more", Type: "text", Values: []string{"a", "b"}})
 	}
@@ -71,6 +71,9 @@ func TestDatabaseToolResults(t *testing.T) {
 		_, result, err := call(t.Context(), t, all, name, c.arguments)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+		if strings.Contains(result.Text, "unseen") {
+			t.Errorf("%s shows values of rows: %s", name, result.Text)
 		}
 		for part := range strings.SplitSeq(c.parts, "|") {
 			if !strings.Contains(result.Text, part) {
