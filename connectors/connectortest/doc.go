@@ -7,6 +7,7 @@
 // Every kind that reads from a network also calls [RunFaultInjection] or, for
 // databases, [RunWireFaultInjection]: responses of the platform are replaced by
 // wrong ones, and the suite checks that the source detects each of them.
+// Databases also call [RunSampleColumns].
 //
 // [PublishedDial] holds a source's requests against the published model of its
 // platform's API.
