@@ -71,6 +71,7 @@ type Server struct {
 	forge    bool
 
 	alterClaims func(claims map[string]any)
+	issued      func(token string, of Account)
 }
 
 // code is an authorization code.
@@ -143,6 +144,13 @@ func (s *Server) KeepRefreshTokens() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keep = true
+}
+
+// OnToken calls a function with each further access token and its user, as a service learns which tokens it may accept.
+func (s *Server) OnToken(issued func(token string, of Account)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.issued = issued
 }
 
 // Requests returns the number of requests to a path.

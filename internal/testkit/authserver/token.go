@@ -137,6 +137,9 @@ func (s *Server) renew(w http.ResponseWriter, client Client, form url.Values) {
 func (s *Server) answer(w http.ResponseWriter, f *grant, withRefresh bool) {
 	token := random()
 	s.access[token] = f
+	if s.issued != nil {
+		s.issued(token, f.account)
+	}
 	f.expires[token] = s.now().Add(tokenLifetime)
 	out := map[string]any{"access_token": token, "token_type": "Bearer", "scope": strings.Join(f.scopes, " ")}
 	if s.lifetime > 0 {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
@@ -41,7 +42,7 @@ const hit = (name) => {
   const here = top ? found.filter((e) => top.contains(e) || e.closest('[role=listbox], [role=menu]')) : found;
   return here.find((e) => named(e) === name) ?? here.find((e) => named(e).startsWith(name));
 };
-const says = (text) => document.body.innerText.includes(text);
+const says = (text) => document.body?.innerText.includes(text) ?? false; // a page that loads has no body
 const field = (name) => {
   const label = all('label').find((e) => e.innerText.replace(/\s*\*$/, '').trim() === name) ?? all('label').find((e) => e.innerText.trim().startsWith(name));
   const of = label && (label.control ?? document.getElementById(label.htmlFor));
@@ -102,6 +103,16 @@ func (p *person) goTo(path string) {
 	}
 	p.Eval(`(window.left = document.querySelector("h1"), history.pushState({}, "", `+quoted(path)+`))`, nil)
 	p.Until(`document.querySelector("h1") !== left && settled()`)
+}
+
+// reloadUntil loads the page until an expression is true there, for what pages do not follow by themselves.
+func (p *person) reloadUntil(expression string) {
+	p.t.Helper()
+	for deadline := time.Now().Add(time.Minute); !p.holds(expression) && time.Now().Before(deadline); {
+		p.Do(chromedp.Reload())
+		p.Until(`settled()`)
+	}
+	p.Until(expression)
 }
 
 // hit presses what has the name, or a name that begins so.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
 	"github.com/magpie-search/magpie/internal/testkit"
+	"github.com/magpie-search/magpie/internal/testkit/authserver"
 	"github.com/magpie-search/magpie/internal/testkit/githubserver"
 )
 
@@ -93,7 +94,8 @@ func (s *webSite) release() {
 
 func TestSources(t *testing.T) {
 	vectors := newVectors(t)
-	m := newWorld(t, "EMBEDDING_BASE_URL", vectors.url, "EMBEDDING_MODEL", "numbers", "EMBEDDING_DIMENSIONS", "4")
+	provider := authserver.Start(t)
+	m := newWorld(t, append(accountsAt(provider), "EMBEDDING_BASE_URL", vectors.url, "EMBEDDING_MODEL", "numbers", "EMBEDDING_DIMENSIONS", "4")...)
 	owner := func(t *testing.T, path string) *person {
 		t.Helper()
 		return signIn(t, m.Magpie, stacktest.Email, stacktest.Password, path)
@@ -102,6 +104,8 @@ func TestSources(t *testing.T) {
 	t.Run("embedding model", func(t *testing.T) { modelFlow(owner(t, "/collections"), m, vectors) })
 	t.Run("web site", func(t *testing.T) { siteFlow(owner(t, "/connectors")) })
 	t.Run("repository", func(t *testing.T) { repositoryFlow(owner(t, "/connectors"), m) })
+	t.Run("connected account", func(t *testing.T) { connectedFlow(owner(t, "/connectors/new"), m, provider) })
+	t.Run("single sign-on", func(t *testing.T) { signOnFlow(owner(t, "/people?tab=sign-in"), m, provider) })
 	t.Run("files", func(t *testing.T) { fileFlow(owner(t, "/connectors"), m) })
 	t.Run("database", func(t *testing.T) { databaseFlow(owner(t, "/databases"), m) })
 }
@@ -146,6 +150,13 @@ func collectionFlow(p *person) {
 	p.deletes("Attic", "Delete")
 	p.Until(`location.pathname === "/collections" && settled() && !` + rowWith("Attic"))
 	p.Clean()
+}
+
+// moreOptions shows the fields of a connector's form that few people need.
+func (p *person) moreOptions() {
+	p.t.Helper()
+	p.Click(`all("form button[aria-expanded=false]").at(-1)`)
+	p.Until(`all("form button[aria-expanded=true]").length`)
 }
 
 // modelFlow changes the embedding model of a collection, and sees how far it is.
@@ -233,10 +244,23 @@ func repositoryFlow(p *person, m *world) {
 	for _, name := range []string{"Lamps", "Chairs", "Tables", "Doors", "Stairs", "Roofs"} {
 		add(name)
 	}
-	id := m.make(p.t, `mutation($input: CreateConnectorInput!) { createConnector(input: $input) { id } }`, object{"input": object{
-		"name": "Code", "type": "github", "collection": m.collection, "config": object{"repos": []string{repository}, "apiUrl": server.API, "content": []string{"files"}}, "credentials": object{"token": token},
-	}})
-	p.open("/connectors/" + id)
+	p.open("/connectors/new/github")
+	p.enter("Name", "Code")
+	p.choose("Collection", "Handbook")
+	p.enter("Repositories", repository)
+	p.enter("Content", "files")
+	p.hit("By hand")
+	p.moreOptions()
+	p.enter("Address of the API", server.API)
+	p.enter("Personal access token", "github_pat_of_somebody_else")
+	p.hit("Test the connection")
+	p.sees("The connection does not work")
+	p.accessibleHere("a connection that does not work")
+	p.enter("Personal access token", token)
+	p.hit("Test the connection")
+	p.sees("The connection works")
+	p.hit("Save")
+	p.Until(`title() === "Code"`)
 	p.sees("Deliveries cannot be verified yet")
 	p.hit("Sync now")
 	p.sees("Completed")

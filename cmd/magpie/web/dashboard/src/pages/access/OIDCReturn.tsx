@@ -7,13 +7,14 @@ import { RequestError } from '../../session/session';
 import { Door } from './Door';
 import { useFragment } from './fragment';
 import { localPath } from './methods';
-import { finishOIDC, NotBegunHere } from './oidc';
+import { afterOIDC, finishOIDC, NotBegunHere } from './oidc';
 
 // OIDCReturn is where the OpenID provider's answer arrives: it opens the session, or says why there is none.
 export function OIDCReturn() {
   const fragment = useFragment();
   const navigate = useNavigate();
   const code = fragment.get('code');
+  const [next] = useState(afterOIDC);
   const refused = fragment.get('error');
   const [error, setError] = useState<unknown>(() =>
     refused ? new RequestError(0, refused, fragment.get('error_description') ?? refused, null, null) : code ? null : new NotBegunHere(),
@@ -21,7 +22,7 @@ export function OIDCReturn() {
   useEffect(() => {
     if (code)
       finishOIDC(code).then(
-        (next) => navigate({ href: localPath(next), replace: true }),
+        (to) => navigate({ href: localPath(to), replace: true }),
         (problem: unknown) => setError(problem),
       );
   }, [code, navigate]);
@@ -34,7 +35,7 @@ export function OIDCReturn() {
       {error !== null && !(error instanceof NotBegunHere) && <ProblemNotice error={error} title={t('access.oidc.said')} />}
       {error !== null && (
         <Text size="sm">
-          <Anchor component={Link} to="/sign-in" inherit underline="always">
+          <Anchor component={Link} to="/sign-in" search={{ next } as never} inherit underline="always">
             {t('access.again')}
           </Anchor>
         </Text>

@@ -19,6 +19,12 @@ export async function startOIDC(next?: string): Promise<void> {
   await new Promise((resolve) => window.setTimeout(resolve, 10_000));
 }
 
+// afterOIDC returns where the sign-in that was begun in this tab leads to, until it is finished.
+export function afterOIDC(): string | undefined {
+  const stored = sessionStorage.getItem(key);
+  return stored ? (JSON.parse(stored) as Begun).next : undefined;
+}
+
 export class NotBegunHere extends Error {}
 
 let finishing: { code: string; result: Promise<string | undefined> } | null = null;

@@ -68,7 +68,7 @@ function One({ id }: { id: string }) {
     overview: () => <Overview connector={connector} sync={sync} reload={reload} />,
     syncs: () => <Syncs connector={connector} turn={turn} />,
     items: () => <Items connectorId={id} turn={turn} />,
-    documents: () => <Documents connectorId={id} />,
+    documents: () => <Documents connectorId={id} counts={connector.documentCounts} />,
     plan: () => <Plan connectorId={id} event={sync.job} />,
     quarantine: () => <Quarantine connector={connector} reload={reload} />,
     files: () => <Files connectorId={id} isSyncing={open !== null} />,

@@ -64,6 +64,7 @@ function DocumentField({ value, onChange }: { value: string | null; onChange: (i
       label={t('people.whyDocument')}
       description={t('people.whyDocumentHelp')}
       required
+      allowDeselect={false}
       searchable
       searchValue={text}
       onSearchChange={setText}

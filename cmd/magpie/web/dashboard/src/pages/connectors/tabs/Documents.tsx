@@ -13,9 +13,16 @@ import { ConnectorsDocumentsDocument } from '../work.gql';
 const route = getRouteApi('/shell/connectors/$connectorId');
 const states: DocumentStatus[] = ['PENDING', 'PROCESSING', 'INDEXED', 'FAILED', 'DELETED'];
 
+interface Props {
+  connectorId: string;
+  // The numbers of all its documents, also of those that the person may not read.
+  counts: { pending: number; processing: number; indexed: number; failed: number };
+}
+
 // Documents lists the documents of a connector that the person may read.
-export function Documents({ connectorId }: { connectorId: string }) {
+export function Documents({ connectorId, counts }: Props) {
   const { q, status } = route.useSearch();
+  const count = counts.pending + counts.processing + counts.indexed + counts.failed;
   const navigate = route.useNavigate();
   const list = usePaged(
     ConnectorsDocumentsDocument,
@@ -47,7 +54,11 @@ export function Documents({ connectorId }: { connectorId: string }) {
         onOpen={({ id }) => void navigate({ to: `/documents/${id}` as string })}
         empty={
           <Empty icon="document" title={t('connectors.noDocuments')}>
-            {q || status ? t('connectors.noMatchHelp') : t('connectors.noItemsHelp')}
+            {q || status
+              ? t('connectors.noMatchHelp')
+              : count > 0
+                ? t('connectors.noReadableHelp', { count })
+                : t('connectors.noItemsHelp')}
           </Empty>
         }
         columns={[
