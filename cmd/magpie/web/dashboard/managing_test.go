@@ -1,8 +1,8 @@
 package dashboard_test
 
 import (
+	"net/http"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp/kb"
@@ -48,8 +48,10 @@ func keyFlow(p *person, m *world) {
 	p.accessibleHere("the rotation of a key")
 	p.hit("Rotate")
 	p.Until(`all("[role=dialog] input, [role=dialog] code").some((e) => (e.value ?? e.innerText).startsWith("svc_sk_"))`)
+	secret := p.Text(`all("[role=dialog] input, [role=dialog] code").map((e) => e.value ?? e.innerText).find((text) => text.startsWith("svc_sk_"))`)
 	p.hit("I have copied them")
 	p.sees("The keys before work until")
+	p.leaks(m, secret)
 	p.hit("Revoke")
 	p.deletes("Website", "Revoke")
 	p.sees("This pair was revoked")
@@ -63,6 +65,50 @@ func keyFlow(p *person, m *world) {
 	if key.APIKey.Status != "REVOKED" || key.APIKey.RateLimitPerMinute == nil || *key.APIKey.RateLimitPerMinute != 30 {
 		p.t.Errorf("the key is %+v", key.APIKey)
 	}
+}
+
+// leaks sends the secret key of Website from a page, and ends it as the list of keys says.
+func (p *person) leaks(m *world, secret string) {
+	p.t.Helper()
+	request, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, m.URL+"/v1/docs/search?query=lamp", nil)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	request.Header.Set("X-Service-Key", secret)
+	request.Header.Set("Origin", "https://example.com")
+	search := func() int {
+		p.t.Helper()
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		return response.StatusCode
+	}
+	if status := search(); status != http.StatusOK {
+		p.t.Errorf("a search by the secret key is answered with %d", status)
+	}
+	p.goTo("/keys")
+	p.reloadUntil(`says("A secret key is known to browsers")`) // it is written after the answer
+	p.sees("Website: a page of https://example.com sent the secret key.")
+	p.row("Website", "Leaked")
+	p.accessible("a key that has leaked, in the list")
+	p.hit("See what to do")
+	p.Until(`title() === "Website" && says("put the publishable key into the page")`)
+	p.accessible("a key that has leaked")
+	p.hit("Rotate now")
+	p.sees("the current keys should end at once")
+	p.Is(`field("The current keys go on working for").value`, "no time: they end at once")
+	p.confirm("Rotate")
+	p.hit("I have copied them")
+	p.Until(`!says("is known to browsers") && !says("The keys before work until")`)
+	if status := search(); status != http.StatusUnauthorized {
+		p.t.Errorf("a search by the secret key that has leaked is answered with %d", status)
+	}
+	p.goTo("/keys")
+	p.Until(rowWith("Website", "Active") + ` && !says("Leaked") && !says("is known to browsers")`)
+	p.hit("Website")
+	p.Until(`title() === "Website"`)
 }
 
 // peopleFlow changes the role of a member, makes a password link for them, asks what they
@@ -130,9 +176,7 @@ func analyticsFlow(p *person, _ *world) {
 	p.sees("Nothing was found")
 	// The records are written each second.
 	p.open("/analytics")
-	for deadline := time.Now().Add(time.Minute); p.Text(`says("Nobody has asked anything yet")`) == "true" && time.Now().Before(deadline); {
-		p.open("/analytics")
-	}
+	p.reloadUntil(`settled() && !says("Nobody has asked anything yet")`)
 	p.tab("Without results")
 	p.row("zeppelin")
 	p.open(p.Text(`location.pathname + location.search`))
