@@ -42558,6 +42558,8 @@ type UserMutation struct {
 	language           *string
 	theme              *user.Theme
 	time_zone          *string
+	hidden_steps       *[]uuid.UUID
+	appendhidden_steps []uuid.UUID
 	reset_hash         *[]byte
 	reset_expires_at   *time.Time
 	reset_workspace_id *uuid.UUID
@@ -43040,6 +43042,71 @@ func (m *UserMutation) ResetTimeZone() {
 	delete(m.clearedFields, user.FieldTimeZone)
 }
 
+// SetHiddenSteps sets the "hidden_steps" field.
+func (m *UserMutation) SetHiddenSteps(u []uuid.UUID) {
+	m.hidden_steps = &u
+	m.appendhidden_steps = nil
+}
+
+// HiddenSteps returns the value of the "hidden_steps" field in the mutation.
+func (m *UserMutation) HiddenSteps() (r []uuid.UUID, exists bool) {
+	v := m.hidden_steps
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldHiddenSteps returns the old "hidden_steps" field's value of the User entity.
+// If the User object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *UserMutation) OldHiddenSteps(ctx context.Context) (v []uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldHiddenSteps is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldHiddenSteps requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldHiddenSteps: %w", err)
+	}
+	return oldValue.HiddenSteps, nil
+}
+
+// AppendHiddenSteps adds u to the "hidden_steps" field.
+func (m *UserMutation) AppendHiddenSteps(u []uuid.UUID) {
+	m.appendhidden_steps = append(m.appendhidden_steps, u...)
+}
+
+// AppendedHiddenSteps returns the list of values that were appended to the "hidden_steps" field in this mutation.
+func (m *UserMutation) AppendedHiddenSteps() ([]uuid.UUID, bool) {
+	if len(m.appendhidden_steps) == 0 {
+		return nil, false
+	}
+	return m.appendhidden_steps, true
+}
+
+// ClearHiddenSteps clears the value of the "hidden_steps" field.
+func (m *UserMutation) ClearHiddenSteps() {
+	m.hidden_steps = nil
+	m.appendhidden_steps = nil
+	m.clearedFields[user.FieldHiddenSteps] = struct{}{}
+}
+
+// HiddenStepsCleared returns if the "hidden_steps" field was cleared in this mutation.
+func (m *UserMutation) HiddenStepsCleared() bool {
+	_, ok := m.clearedFields[user.FieldHiddenSteps]
+	return ok
+}
+
+// ResetHiddenSteps resets all changes to the "hidden_steps" field.
+func (m *UserMutation) ResetHiddenSteps() {
+	m.hidden_steps = nil
+	m.appendhidden_steps = nil
+	delete(m.clearedFields, user.FieldHiddenSteps)
+}
+
 // SetResetHash sets the "reset_hash" field.
 func (m *UserMutation) SetResetHash(b []byte) {
 	m.reset_hash = &b
@@ -43329,7 +43396,7 @@ func (m *UserMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *UserMutation) Fields() []string {
-	fields := make([]string, 0, 12)
+	fields := make([]string, 0, 13)
 	if m.created_at != nil {
 		fields = append(fields, user.FieldCreatedAt)
 	}
@@ -43356,6 +43423,9 @@ func (m *UserMutation) Fields() []string {
 	}
 	if m.time_zone != nil {
 		fields = append(fields, user.FieldTimeZone)
+	}
+	if m.hidden_steps != nil {
+		fields = append(fields, user.FieldHiddenSteps)
 	}
 	if m.reset_hash != nil {
 		fields = append(fields, user.FieldResetHash)
@@ -43392,6 +43462,8 @@ func (m *UserMutation) Field(name string) (ent.Value, bool) {
 		return m.Theme()
 	case user.FieldTimeZone:
 		return m.TimeZone()
+	case user.FieldHiddenSteps:
+		return m.HiddenSteps()
 	case user.FieldResetHash:
 		return m.ResetHash()
 	case user.FieldResetExpiresAt:
@@ -43425,6 +43497,8 @@ func (m *UserMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldTheme(ctx)
 	case user.FieldTimeZone:
 		return m.OldTimeZone(ctx)
+	case user.FieldHiddenSteps:
+		return m.OldHiddenSteps(ctx)
 	case user.FieldResetHash:
 		return m.OldResetHash(ctx)
 	case user.FieldResetExpiresAt:
@@ -43503,6 +43577,13 @@ func (m *UserMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetTimeZone(v)
 		return nil
+	case user.FieldHiddenSteps:
+		v, ok := value.([]uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetHiddenSteps(v)
+		return nil
 	case user.FieldResetHash:
 		v, ok := value.([]byte)
 		if !ok {
@@ -43563,6 +43644,9 @@ func (m *UserMutation) ClearedFields() []string {
 	if m.FieldCleared(user.FieldTimeZone) {
 		fields = append(fields, user.FieldTimeZone)
 	}
+	if m.FieldCleared(user.FieldHiddenSteps) {
+		fields = append(fields, user.FieldHiddenSteps)
+	}
 	if m.FieldCleared(user.FieldResetHash) {
 		fields = append(fields, user.FieldResetHash)
 	}
@@ -43594,6 +43678,9 @@ func (m *UserMutation) ClearField(name string) error {
 		return nil
 	case user.FieldTimeZone:
 		m.ClearTimeZone()
+		return nil
+	case user.FieldHiddenSteps:
+		m.ClearHiddenSteps()
 		return nil
 	case user.FieldResetHash:
 		m.ClearResetHash()
@@ -43638,6 +43725,9 @@ func (m *UserMutation) ResetField(name string) error {
 		return nil
 	case user.FieldTimeZone:
 		m.ResetTimeZone()
+		return nil
+	case user.FieldHiddenSteps:
+		m.ResetHiddenSteps()
 		return nil
 	case user.FieldResetHash:
 		m.ResetResetHash()

@@ -3,6 +3,7 @@
 package ent
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -36,6 +37,8 @@ type User struct {
 	Theme user.Theme `json:"theme,omitempty"`
 	// an IANA name; empty for the browser's
 	TimeZone string `json:"time_zone,omitempty"`
+	// the workspaces whose first steps the start of the dashboard leaves out
+	HiddenSteps []uuid.UUID `json:"hidden_steps,omitempty"`
 	// SHA-256 of the token that sets a new password once
 	ResetHash []byte `json:"-"`
 	// ResetExpiresAt holds the value of the "reset_expires_at" field.
@@ -87,7 +90,7 @@ func (*User) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case user.FieldResetWorkspaceID:
 			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
-		case user.FieldResetHash:
+		case user.FieldHiddenSteps, user.FieldResetHash:
 			values[i] = new([]byte)
 		case user.FieldEmailVerified:
 			values[i] = new(sql.NullBool)
@@ -171,6 +174,14 @@ func (_m *User) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field time_zone", values[i])
 			} else if value.Valid {
 				_m.TimeZone = value.String
+			}
+		case user.FieldHiddenSteps:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field hidden_steps", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.HiddenSteps); err != nil {
+					return fmt.Errorf("unmarshal field hidden_steps: %w", err)
+				}
 			}
 		case user.FieldResetHash:
 			if value, ok := values[i].(*[]byte); !ok {
@@ -263,6 +274,9 @@ func (_m *User) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("time_zone=")
 	builder.WriteString(_m.TimeZone)
+	builder.WriteString(", ")
+	builder.WriteString("hidden_steps=")
+	builder.WriteString(fmt.Sprintf("%v", _m.HiddenSteps))
 	builder.WriteString(", ")
 	builder.WriteString("reset_hash=<sensitive>")
 	builder.WriteString(", ")

@@ -141,6 +141,12 @@ func (_c *UserCreate) SetNillableTimeZone(v *string) *UserCreate {
 	return _c
 }
 
+// SetHiddenSteps sets the "hidden_steps" field.
+func (_c *UserCreate) SetHiddenSteps(v []uuid.UUID) *UserCreate {
+	_c.mutation.SetHiddenSteps(v)
+	return _c
+}
+
 // SetResetHash sets the "reset_hash" field.
 func (_c *UserCreate) SetResetHash(v []byte) *UserCreate {
 	_c.mutation.SetResetHash(v)
@@ -407,6 +413,10 @@ func (_c *UserCreate) createSpec() (*User, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.TimeZone(); ok {
 		_spec.SetField(user.FieldTimeZone, field.TypeString, value)
 		_node.TimeZone = value
+	}
+	if value, ok := _c.mutation.HiddenSteps(); ok {
+		_spec.SetField(user.FieldHiddenSteps, field.TypeJSON, value)
+		_node.HiddenSteps = value
 	}
 	if value, ok := _c.mutation.ResetHash(); ok {
 		_spec.SetField(user.FieldResetHash, field.TypeBytes, value)

@@ -10,6 +10,7 @@ import (
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
+	"entgo.io/ent/dialect/sql/sqljson"
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
 	"github.com/magpie-search/magpie/ent/membership"
@@ -150,6 +151,24 @@ func (_u *UserUpdate) SetNillableTimeZone(v *string) *UserUpdate {
 // ClearTimeZone clears the value of the "time_zone" field.
 func (_u *UserUpdate) ClearTimeZone() *UserUpdate {
 	_u.mutation.ClearTimeZone()
+	return _u
+}
+
+// SetHiddenSteps sets the "hidden_steps" field.
+func (_u *UserUpdate) SetHiddenSteps(v []uuid.UUID) *UserUpdate {
+	_u.mutation.SetHiddenSteps(v)
+	return _u
+}
+
+// AppendHiddenSteps appends value to the "hidden_steps" field.
+func (_u *UserUpdate) AppendHiddenSteps(v []uuid.UUID) *UserUpdate {
+	_u.mutation.AppendHiddenSteps(v)
+	return _u
+}
+
+// ClearHiddenSteps clears the value of the "hidden_steps" field.
+func (_u *UserUpdate) ClearHiddenSteps() *UserUpdate {
+	_u.mutation.ClearHiddenSteps()
 	return _u
 }
 
@@ -399,6 +418,17 @@ func (_u *UserUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.TimeZoneCleared() {
 		_spec.ClearField(user.FieldTimeZone, field.TypeString)
 	}
+	if value, ok := _u.mutation.HiddenSteps(); ok {
+		_spec.SetField(user.FieldHiddenSteps, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedHiddenSteps(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, user.FieldHiddenSteps, value)
+		})
+	}
+	if _u.mutation.HiddenStepsCleared() {
+		_spec.ClearField(user.FieldHiddenSteps, field.TypeJSON)
+	}
 	if value, ok := _u.mutation.ResetHash(); ok {
 		_spec.SetField(user.FieldResetHash, field.TypeBytes, value)
 	}
@@ -646,6 +676,24 @@ func (_u *UserUpdateOne) SetNillableTimeZone(v *string) *UserUpdateOne {
 // ClearTimeZone clears the value of the "time_zone" field.
 func (_u *UserUpdateOne) ClearTimeZone() *UserUpdateOne {
 	_u.mutation.ClearTimeZone()
+	return _u
+}
+
+// SetHiddenSteps sets the "hidden_steps" field.
+func (_u *UserUpdateOne) SetHiddenSteps(v []uuid.UUID) *UserUpdateOne {
+	_u.mutation.SetHiddenSteps(v)
+	return _u
+}
+
+// AppendHiddenSteps appends value to the "hidden_steps" field.
+func (_u *UserUpdateOne) AppendHiddenSteps(v []uuid.UUID) *UserUpdateOne {
+	_u.mutation.AppendHiddenSteps(v)
+	return _u
+}
+
+// ClearHiddenSteps clears the value of the "hidden_steps" field.
+func (_u *UserUpdateOne) ClearHiddenSteps() *UserUpdateOne {
+	_u.mutation.ClearHiddenSteps()
 	return _u
 }
 
@@ -924,6 +972,17 @@ func (_u *UserUpdateOne) sqlSave(ctx context.Context) (_node *User, err error) {
 	}
 	if _u.mutation.TimeZoneCleared() {
 		_spec.ClearField(user.FieldTimeZone, field.TypeString)
+	}
+	if value, ok := _u.mutation.HiddenSteps(); ok {
+		_spec.SetField(user.FieldHiddenSteps, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedHiddenSteps(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, user.FieldHiddenSteps, value)
+		})
+	}
+	if _u.mutation.HiddenStepsCleared() {
+		_spec.ClearField(user.FieldHiddenSteps, field.TypeJSON)
 	}
 	if value, ok := _u.mutation.ResetHash(); ok {
 		_spec.SetField(user.FieldResetHash, field.TypeBytes, value)

@@ -2,7 +2,10 @@ package graph
 
 import (
 	"context"
+	"slices"
 	"strings"
+
+	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/user"
@@ -24,17 +27,21 @@ func me(p people.Profile, err error) (*model.Me, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &model.Me{User: p.User, Workspace: p.Workspace, Role: roleModel(p.Role), HasPassword: p.User.PasswordHash != "", Preferences: preferences(p.User)}, nil
+	return &model.Me{User: p.User, Workspace: p.Workspace, Role: roleModel(p.Role), HasPassword: p.User.PasswordHash != "", Preferences: preferences(p.User, p.Workspace.ID)}, nil
 }
 
-func preferences(row *ent.User) *model.Preferences {
-	return &model.Preferences{Language: nilIfZero(row.Language), Theme: model.Theme(row.Theme), TimeZone: nilIfZero(row.TimeZone)}
+// preferences returns those of a person in a workspace.
+func preferences(row *ent.User, workspace uuid.UUID) *model.Preferences {
+	return &model.Preferences{
+		Language: nilIfZero(row.Language), Theme: model.Theme(row.Theme), TimeZone: nilIfZero(row.TimeZone),
+		HideFirstSteps: slices.Contains(row.HiddenSteps, workspace),
+	}
 }
 
 // ownPreferences returns the preferences of the caller, and null for those of others.
 func ownPreferences(ctx context.Context, row *ent.User) (own *model.Preferences) {
 	if v, ok := viewer.From(ctx); ok && v.Kind == viewer.KindSession && v.Subject == row.ID {
-		own = preferences(row)
+		own = preferences(row, v.Workspace)
 	}
 	return own
 }
@@ -46,6 +53,7 @@ func profileChange(in model.UpdateProfileInput) authn.ProfileChange {
 		if p.Theme != nil {
 			change.Theme = patch.Set(user.Theme(*p.Theme))
 		}
+		change.HideFirstSteps = field(p.HideFirstSteps)
 	}
 	return change
 }

@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -168,7 +169,7 @@ func (h *fixture) preferencesArePersonal(t *testing.T, ada viewer.Viewer) {
 		t.Errorf("at first: %s", got.body)
 	}
 	set := func(input string) answer {
-		return h.ask(t, ada, "mutation { updateProfile(input: "+input+") { name preferences { language theme timeZone } } }", nil)
+		return h.ask(t, ada, "mutation { updateProfile(input: "+input+") { name preferences { language theme timeZone hideFirstSteps } } }", nil)
 	}
 	if got := set(`{preferences: {language: "de", theme: DARK, timeZone: "Europe/Berlin"}}`); got.at("updateProfile.preferences.theme") != "DARK" || got.at("updateProfile.name") != "Ada L." {
 		t.Errorf("set: %s", got.body)
@@ -178,6 +179,17 @@ func (h *fixture) preferencesArePersonal(t *testing.T, ada viewer.Viewer) {
 	}
 	if got := h.ask(t, ada, shown, nil); got.at("me.preferences.theme") != "DARK" || got.at("me.user.preferences.theme") != "DARK" {
 		t.Errorf("kept: %s", got.body)
+	}
+	// The first steps are those of a workspace.
+	for _, hide := range []bool{true, true, false, true} {
+		if got := set(fmt.Sprintf(`{preferences: {hideFirstSteps: %v}}`, hide)); got.at("updateProfile.preferences.hideFirstSteps") != hide || got.at("updateProfile.preferences.language") != "de" {
+			t.Errorf("first steps: %s", got.body)
+		}
+	}
+	elsewhere := ada
+	elsewhere.Workspace = uuid.New()
+	if got := h.ask(t, elsewhere, `mutation { updateProfile(input: {name: "Ada L."}) { preferences { theme hideFirstSteps } } }`, nil); got.at("updateProfile.preferences.hideFirstSteps") != false || got.at("updateProfile.preferences.theme") != "DARK" {
+		t.Errorf("in another workspace: %s", got.body)
 	}
 	other := ada
 	other.Subject = uuid.New()

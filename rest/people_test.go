@@ -2,7 +2,7 @@ package rest_test
 
 // peopleRows returns the results of the root fields of people.
 func peopleRows(tokens object) map[string]any {
-	person := object{"id": messageID, "email": "ada@example.com", "name": "Ada", "emailVerified": false, "createdAt": early, "preferences": object{"language": "de", "theme": "DARK", "timeZone": nil}}
+	person := object{"id": messageID, "email": "ada@example.com", "name": "Ada", "emailVerified": false, "createdAt": early, "preferences": object{"language": "de", "theme": "DARK", "timeZone": nil, "hideFirstSteps": true}}
 	place := object{"id": otherID, "name": "Acme", "createdAt": early, "updatedAt": late}
 	member := object{"id": memberID, "role": "EDITOR", "createdAt": early, "updatedAt": late, "user": person}
 	invitation := object{
@@ -52,7 +52,7 @@ func peopleExamples() map[string][]example {
 		"POST /api/v1/auth/logout-everywhere": {{target: auth + "/logout-everywhere"}, {target: auth + "/logout-everywhere", bare: true}},
 		"GET /api/v1/auth/me":                 {{target: auth + "/me"}, {target: auth + "/me", bare: true}},
 		"PUT /api/v1/auth/me": {{target: auth + "/me", body: `{"name":"Ada L."}`}, {target: auth + "/me", body: `{"name":" "}`},
-			{target: auth + "/me", body: `{"preferences":{"language":"de","theme":"dark","time_zone":null}}`}, {target: auth + "/me", body: `{"preferences":{"theme":"blue"}}`}},
+			{target: auth + "/me", body: `{"preferences":{"language":"de","theme":"dark","time_zone":null,"hide_first_steps":true}}`}, {target: auth + "/me", body: `{"preferences":{"theme":"blue"}}`}},
 		"PUT /api/v1/auth/password": {
 			{target: auth + "/password", body: `{"current_password":"correct horse battery","new_password":"another horse battery"}`},
 			{target: auth + "/password", body: `{"new_password":"another horse battery"}`},

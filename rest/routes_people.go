@@ -41,6 +41,7 @@ func peopleRoutes() []*route {
 					{name: "language", variable: "input.preferences.language", nullable: true, maxLength: 35},
 					{name: "theme", variable: "input.preferences.theme", enum: true, allowed: []string{"light", "dark", "system"}},
 					{name: "time_zone", variable: "input.preferences.timeZone", nullable: true, maxLength: 64},
+					{name: "hide_first_steps", variable: "input.preferences.hideFirstSteps", kind: boolean},
 				}},
 			}},
 		{Route: Route{http.MethodPut, "/api/v1/auth/password", "ChangePassword", dashboard, false, 200},

@@ -1359,6 +1359,7 @@ var (
 		{Name: "language", Type: field.TypeString, Nullable: true, Size: 35},
 		{Name: "theme", Type: field.TypeEnum, Enums: []string{"LIGHT", "DARK", "SYSTEM"}, Default: "SYSTEM"},
 		{Name: "time_zone", Type: field.TypeString, Nullable: true, Size: 64},
+		{Name: "hidden_steps", Type: field.TypeJSON, Nullable: true},
 		{Name: "reset_hash", Type: field.TypeBytes, Unique: true, Nullable: true},
 		{Name: "reset_expires_at", Type: field.TypeTime, Nullable: true},
 		{Name: "reset_workspace_id", Type: field.TypeUUID, Nullable: true},

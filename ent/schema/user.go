@@ -25,6 +25,8 @@ func (User) Fields() []ent.Field {
 		field.String("language").Optional().MaxLen(35).Annotations(hidden()).Comment("a language tag; empty for the browser's"),
 		field.Enum("theme").NamedValues("Light", "LIGHT", "Dark", "DARK", "System", "SYSTEM").Default("SYSTEM").Annotations(hidden()),
 		field.String("time_zone").Optional().MaxLen(64).Annotations(hidden()).Comment("an IANA name; empty for the browser's"),
+		field.JSON("hidden_steps", []uuid.UUID{}).Optional().Annotations(hidden()).
+			Comment("the workspaces whose first steps the start of the dashboard leaves out"),
 		field.Bytes("reset_hash").Optional().Unique().Sensitive().Annotations(hidden()).Comment("SHA-256 of the token that sets a new password once"),
 		field.Time("reset_expires_at").Optional().Nillable().Annotations(hidden()),
 		field.UUID("reset_workspace_id", uuid.UUID{}).Optional().Nillable().Annotations(hidden()).

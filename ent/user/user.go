@@ -37,6 +37,8 @@ const (
 	FieldTheme = "theme"
 	// FieldTimeZone holds the string denoting the time_zone field in the database.
 	FieldTimeZone = "time_zone"
+	// FieldHiddenSteps holds the string denoting the hidden_steps field in the database.
+	FieldHiddenSteps = "hidden_steps"
 	// FieldResetHash holds the string denoting the reset_hash field in the database.
 	FieldResetHash = "reset_hash"
 	// FieldResetExpiresAt holds the string denoting the reset_expires_at field in the database.
@@ -77,6 +79,7 @@ var Columns = []string{
 	FieldLanguage,
 	FieldTheme,
 	FieldTimeZone,
+	FieldHiddenSteps,
 	FieldResetHash,
 	FieldResetExpiresAt,
 	FieldResetWorkspaceID,

@@ -576,6 +576,16 @@ func TimeZoneContainsFold(v string) predicate.User {
 	return predicate.User(sql.FieldContainsFold(FieldTimeZone, v))
 }
 
+// HiddenStepsIsNil applies the IsNil predicate on the "hidden_steps" field.
+func HiddenStepsIsNil() predicate.User {
+	return predicate.User(sql.FieldIsNull(FieldHiddenSteps))
+}
+
+// HiddenStepsNotNil applies the NotNil predicate on the "hidden_steps" field.
+func HiddenStepsNotNil() predicate.User {
+	return predicate.User(sql.FieldNotNull(FieldHiddenSteps))
+}
+
 // ResetHashEQ applies the EQ predicate on the "reset_hash" field.
 func ResetHashEQ(v []byte) predicate.User {
 	return predicate.User(sql.FieldEQ(FieldResetHash, v))

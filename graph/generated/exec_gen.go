@@ -1574,9 +1574,10 @@ type ComplexityRoot struct {
 	}
 
 	Preferences struct {
-		Language func(childComplexity int) int
-		Theme    func(childComplexity int) int
-		TimeZone func(childComplexity int) int
+		HideFirstSteps func(childComplexity int) int
+		Language       func(childComplexity int) int
+		Theme          func(childComplexity int) int
+		TimeZone       func(childComplexity int) int
 	}
 
 	Query struct {
@@ -9343,6 +9344,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PlanItemEdge.Node(childComplexity), true
 
+	case "Preferences.hideFirstSteps":
+		if e.ComplexityRoot.Preferences.HideFirstSteps == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Preferences.HideFirstSteps(childComplexity), true
 	case "Preferences.language":
 		if e.ComplexityRoot.Preferences.Language == nil {
 			break
@@ -13252,6 +13259,8 @@ input PreferencesInput {
   theme: Theme
   "A time zone such as Europe/Berlin; null for that of the browser."
   timeZone: String @goField(omittable: true)
+  "Whether the dashboard's start leaves out the first steps of the session's workspace."
+  hideFirstSteps: Boolean
 }
 
 "How a person wants the dashboard to be shown."
@@ -13261,6 +13270,8 @@ type Preferences {
   theme: Theme!
   "A name of the time zone database; null for the time zone of the browser."
   timeZone: String
+  "Whether the dashboard's start leaves out the first steps of the session's workspace."
+  hideFirstSteps: Boolean!
 }
 
 enum Theme {
@@ -22053,6 +22064,8 @@ func (ec *executionContext) childFields_Preferences(ctx context.Context, field g
 		return ec.fieldContext_Preferences_theme(ctx, field)
 	case "timeZone":
 		return ec.fieldContext_Preferences_timeZone(ctx, field)
+	case "hideFirstSteps":
+		return ec.fieldContext_Preferences_hideFirstSteps(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Preferences", field.Name)
 }
@@ -58615,6 +58628,29 @@ func (ec *executionContext) fieldContext_Preferences_timeZone(_ context.Context,
 	return graphql.NewScalarFieldContext("Preferences", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _Preferences_hideFirstSteps(ctx context.Context, field graphql.CollectedField, obj *model.Preferences) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Preferences_hideFirstSteps(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HideFirstSteps, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Preferences_hideFirstSteps(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Preferences", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _Query_node(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -79019,7 +79055,7 @@ func (ec *executionContext) unmarshalInputPreferencesInput(ctx context.Context, 
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"language", "theme", "timeZone"}
+	fieldsInOrder := [...]string{"language", "theme", "timeZone", "hideFirstSteps"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -79047,6 +79083,13 @@ func (ec *executionContext) unmarshalInputPreferencesInput(ctx context.Context, 
 				return it, err
 			}
 			it.TimeZone = graphql.OmittableOf(data)
+		case "hideFirstSteps":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("hideFirstSteps"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.HideFirstSteps = data
 		}
 	}
 	return it, nil
@@ -93641,6 +93684,11 @@ func (ec *executionContext) _Preferences(ctx context.Context, sel ast.SelectionS
 		case "timeZone":
 			out.Values[i] = ec._Preferences_timeZone(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "hideFirstSteps":
+			out.Values[i] = ec._Preferences_hideFirstSteps(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:

@@ -1351,6 +1351,8 @@ type Preferences struct {
 	Theme    Theme   `json:"theme"`
 	// A name of the time zone database; null for the time zone of the browser.
 	TimeZone *string `json:"timeZone,omitempty"`
+	// Whether the dashboard's start leaves out the first steps of the session's workspace.
+	HideFirstSteps bool `json:"hideFirstSteps"`
 }
 
 // Fields that are left out stay as they are.
@@ -1360,6 +1362,8 @@ type PreferencesInput struct {
 	Theme    *Theme                     `json:"theme,omitempty"`
 	// A time zone such as Europe/Berlin; null for that of the browser.
 	TimeZone graphql.Omittable[*string] `json:"timeZone,omitempty"`
+	// Whether the dashboard's start leaves out the first steps of the session's workspace.
+	HideFirstSteps *bool `json:"hideFirstSteps,omitempty"`
 }
 
 // Give one of the two.

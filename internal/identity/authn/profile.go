@@ -2,15 +2,20 @@ package authn
 
 import (
 	"context"
+	"fmt"
 	"regexp"
+	"slices"
 	"time"
 	_ "time/tzdata" // the time zones, for systems that have none
+
+	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/user"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/patch"
 	"github.com/magpie-search/magpie/internal/store/transaction"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // ProfileChange is a change of a person's own name and preferences. A field that is
@@ -20,6 +25,8 @@ type ProfileChange struct {
 	Language patch.Field[*string] // a language tag
 	Theme    patch.Field[user.Theme]
 	TimeZone patch.Field[*string] // a name of the time zone database
+	// HideFirstSteps is about the workspace of the session.
+	HideFirstSteps patch.Field[bool]
 }
 
 // languageTag is a language with an optional script, region and variants.
@@ -32,7 +39,7 @@ func (a *Accounts) ChangeProfile(ctx context.Context, in ProfileChange) (*ent.Us
 	if err != nil {
 		return nil, err
 	}
-	if !in.Name.Given && !in.Language.Given && !in.Theme.Given && !in.TimeZone.Given {
+	if !in.Name.Given && !in.Language.Given && !in.Theme.Given && !in.TimeZone.Given && !in.HideFirstSteps.Given {
 		return nil, apierr.Invalid("name", "or preferences must be given")
 	}
 	update := transaction.Client(ctx, a.ent).User.UpdateOneID(v.Subject)
@@ -54,8 +61,27 @@ func (a *Accounts) ChangeProfile(ctx context.Context, in ProfileChange) (*ent.Us
 	}
 	patch.Apply(in.Language, update.SetLanguage, update.ClearLanguage)
 	patch.Apply(in.TimeZone, update.SetTimeZone, update.ClearTimeZone)
+	if in.HideFirstSteps.Given {
+		if err := a.hideFirstSteps(ctx, update, v, in.HideFirstSteps.Value); err != nil {
+			return nil, err
+		}
+	}
 	row, err := update.Save(asSystem(ctx))
 	return row, apierr.Wrap("change the profile", err)
+}
+
+// hideFirstSteps adds the workspace of the viewer to those whose first steps are hidden, or removes it.
+func (a *Accounts) hideFirstSteps(ctx context.Context, update *ent.UserUpdateOne, v viewer.Viewer, hide bool) error {
+	row, err := transaction.Client(ctx, a.ent).User.Query().Where(user.ID(v.Subject)).ForUpdate().Only(asSystem(ctx))
+	if err != nil {
+		return fmt.Errorf("read the profile: %w", err)
+	}
+	hidden := slices.DeleteFunc(slices.Clone(row.HiddenSteps), func(id uuid.UUID) bool { return id == v.Workspace })
+	if hide {
+		hidden = append(hidden, v.Workspace)
+	}
+	update.SetHiddenSteps(hidden)
+	return nil
 }
 
 // isTimeZone reports whether the time zone database has a name. Local is the zone of

@@ -8,10 +8,10 @@ import { Page } from '../../kit/Page';
 import { ProblemNotice } from '../../kit/Problem';
 import { nodesOf } from '../../kit/usePaged';
 import { useMay, useMe } from '../../session/Me';
+import { useSavePreferences } from '../../session/preferences';
 import { FirstSource } from './FirstSource';
 import { stepsDone } from './firstSteps';
 import { type Step, steps } from './search';
-import { dismissWelcome } from './start';
 import { WatchSync } from './WatchSync';
 import { Publish, TrySearch } from './WelcomeEnd';
 import { WorkspaceWelcomeDocument, WorkspaceWelcomeKeysDocument } from './welcome.gql';
@@ -22,6 +22,7 @@ const route = getRouteApi('/shell/welcome');
 // the person is, in every browser.
 export function WelcomePage() {
   const me = useMe();
+  const save = useSavePreferences();
   const isEditor = useMay('EDITOR');
   const isAdmin = useMay('ADMIN');
   const { step } = route.useSearch();
@@ -54,8 +55,8 @@ export function WelcomePage() {
   const count = steps.filter((name) => done[name]).length;
   const current = step ?? steps.find((name) => !done[name]) ?? null;
   const open = (next: Step | null) => void navigate({ search: next ? { step: next } : {}, replace: true });
-  const leave = () => {
-    dismissWelcome(me.workspace.id);
+  const leave = async () => {
+    await save({ hideFirstSteps: true });
     void navigate({ to: '/search' });
   };
   const bodies: Record<Step, ReactNode> = {
@@ -70,7 +71,7 @@ export function WelcomePage() {
       description={t('workspace.welcomeAbout')}
       narrow
       actions={
-        <Button variant="default" onClick={leave}>
+        <Button variant="default" onClick={() => void leave()}>
           {t(count === steps.length ? 'workspace.welcomeEnd' : 'workspace.welcomeLater')}
         </Button>
       }

@@ -1,28 +1,21 @@
 // Where a person begins.
 import { accessToken, call } from '../../session/session';
 
-const key = (workspace: string) => `magpie-welcome-done:${workspace}`;
-
-// dismissWelcome remembers in this browser that the workspace's first steps are not to be shown at the start any more.
-export function dismissWelcome(workspace: string) {
-  localStorage.setItem(key(workspace), '1');
-}
-
 interface Me {
   role: 'viewer' | 'editor' | 'admin' | 'owner';
-  workspace: { id: string };
+  user: { preferences: { hide_first_steps: boolean } };
 }
 
 // startPage returns the first page: the first steps for people who may do them, until these are done or were dismissed, and
 // the search for all others.
 export async function startPage(): Promise<'/welcome' | '/search'> {
   try {
-    const { data } = await call<{ data: Me }>('GET', '/api/v1/auth/me', undefined, (await accessToken()) ?? undefined);
-    const { role, workspace } = data;
-    if (role === 'viewer' || localStorage.getItem(key(workspace.id)) !== null) return '/search';
+    const token = (await accessToken()) ?? undefined;
+    const { data } = await call<{ data: Me }>('GET', '/api/v1/auth/me', undefined, token);
+    if (data.role === 'viewer' || data.user.preferences.hide_first_steps) return '/search';
     const { areFirstStepsDone } = await import('./firstSteps');
-    if (!(await areFirstStepsDone(role !== 'editor'))) return '/welcome';
-    dismissWelcome(workspace.id);
+    if (!(await areFirstStepsDone(data.role !== 'editor'))) return '/welcome';
+    await call('PUT', '/api/v1/auth/me', { preferences: { hide_first_steps: true } }, token);
   } catch {
     // The search says what is wrong.
   }
