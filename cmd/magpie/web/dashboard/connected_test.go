@@ -151,7 +151,6 @@ func (p *person) groupFlow() {
 	p.Until(`all("main [role=status]").some((e) => /may see it\s+staff@example.com\s+Team/.test(e.innerText))`)
 	p.accessibleHere("why somebody finds a document")
 	p.askWho("mallory@example.org", "On call", "does not find it", "Neither the person nor a group of theirs may see it.")
-	p.askWho("carol@example.com", "Ideas", "finds it", "The person is one of its readers.")
 }
 
 // askWho asks whether somebody finds a document.
