@@ -67,6 +67,34 @@ const shown = `(() => {
 	return texts;
 })()`
 
+// inGerman opens a page in German.
+func (p *person) inGerman(path string) {
+	p.t.Helper()
+	p.Eval(`localStorage.setItem("magpie-language", "de")`, nil)
+	p.open(path)
+}
+
+// germanProblems is told in German what cannot be done: that a name is taken, what is wrong with a field, and why a
+// connection fails.
+func germanProblems(p *person, _ *world) {
+	p.t.Helper()
+	p.inGerman("/people?tab=invitations")
+	p.hit("Jemanden einladen")
+	p.fill("E-Mail-Adresse", stacktest.Email)
+	p.hit("Einladung anlegen")
+	p.sees("Diese Person ist schon Mitglied des Arbeitsbereichs")
+	p.Press("\x1b")
+	p.goTo("/account")
+	p.fill("Bisheriges Passwort", "not this one")
+	p.fill("Neues Passwort", "aaaaaaaaaaaa")
+	p.hit("Passwort ändern")
+	p.sees("Das bisherige Passwort ist falsch")
+	p.goTo("/connectors/new/web_crawler")
+	p.enter("Startadressen", "http://127.0.0.1:1/")
+	p.hit("Verbindung testen")
+	p.sees("Verbinden mit 127.0.0.1:1: ")
+}
+
 // germanPages checks that no page is partly English in German.
 func germanPages(t *testing.T, m *world) {
 	messages := english(t)
@@ -75,8 +103,7 @@ func germanPages(t *testing.T, m *world) {
 		messages[name] = false
 	}
 	p := signIn(t, m.Magpie, stacktest.Email, stacktest.Password, "/search")
-	p.Eval(`localStorage.setItem("magpie-language", "de")`, nil)
-	p.open("/account")
+	p.inGerman("/account")
 	paths := []string{"/connectors/new/web_crawler", "/integrations/new?provider=prometheus", "/connectors/new/jira", "/inbound/new?provider=github"}
 	for _, page := range pages() {
 		paths = append(paths, m.address(page.path))

@@ -23,6 +23,7 @@ func TestManaging(t *testing.T) {
 		{"audit", auditFlow},
 		{"account", accountFlow},
 		{"usage", usageFlow},
+		{"problems in German", germanProblems},
 	} {
 		t.Run(flow.name, func(t *testing.T) {
 			p := signIn(t, m.Magpie, stacktest.Email, stacktest.Password, "/keys")
@@ -290,7 +291,11 @@ func doorFlow(t *testing.T, m *world) {
 	p.accessibleHere("the menu of the person")
 	p.hit("Sign out")
 	p.Until(`location.pathname === "/sign-in" && settled()`)
-	p.open("/documents")
+	p.inGerman("/documents")
 	p.Until(`location.pathname === "/sign-in"`)
+	p.fill("E-Mail-Adresse", stacktest.Email)
+	p.fill("Passwort", "not the password")
+	p.Press("\r")
+	p.sees("E-Mail-Adresse oder Passwort ist falsch")
 	p.Clean()
 }

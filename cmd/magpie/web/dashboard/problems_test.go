@@ -108,9 +108,9 @@ func withoutSubject(text string) string {
 	return text
 }
 
-// source reports whether the package has connectors or integrations, whose errors without a code people get, too.
+// source reports whether people get errors without a code from the package, as they do from connectors and integrations.
 func (r errorReader) source() bool {
-	return strings.HasPrefix(r.folder, "connectors/") || strings.HasPrefix(r.folder, "agents/integration/")
+	return strings.HasPrefix(r.folder, "connectors/") || strings.HasPrefix(r.folder, "agents/integration/") || r.folder == "internal/httpx/"
 }
 
 // call reads a call that makes an error.
@@ -187,7 +187,7 @@ func (r errorReader) function(function *ast.FuncDecl) {
 			}
 		case *ast.AssignStmt:
 			name := nameOf(node.Lhs[0])
-			if len(node.Lhs) == len(node.Rhs) && (at >= 0 && name == "problem" || name == "Message") {
+			if len(node.Lhs) == len(node.Rhs) && (at >= 0 && name == "problem" || name == "Message" || name == "text" && r.folder == "internal/httpx/") {
 				r.tell(node.Rhs[0], "", "")
 			}
 		}

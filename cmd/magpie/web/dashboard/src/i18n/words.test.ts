@@ -32,5 +32,8 @@ it('knows each text among all others', async () => {
   expect(word('read the groups: Jira cannot answer now (503): Try later')).toBe(
     'Lesen der Gruppen: Jira kann jetzt nicht antworten (503): Try later',
   );
+  expect(word('https://a.example/: read robots.txt: the site cannot be reached: connect to a.example:1: refused')).toBe(
+    'https://a.example/: Lesen von robots.txt: the site ist nicht erreichbar: Verbinden mit a.example:1: refused',
+  );
   expect(word('Your role does not allow this; it needs the role owner')).toBe('Ihre Rolle erlaubt das nicht; es braucht die Rolle Inhaber');
 });

@@ -10,7 +10,11 @@ export function addWords(words: Record<string, string>) {
     const parts = text.split(/\{\d\}/);
     if (parts.length === 1) exact.set(text, other);
     else {
-      const source = parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('(.*?)');
+      const source = parts
+        .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+        .join('(.*?)')
+        .replace(/^\(\.\*\?\)/, '((?:(?!: ).)*?)');
+      // What is before a colon is no part of a value that the text begins with.
       patterns.push({ pattern: new RegExp(`^${source}$`, 's'), words: other, begins: parts[0] ? 1 : 0, length: parts.join('').length });
     }
   }

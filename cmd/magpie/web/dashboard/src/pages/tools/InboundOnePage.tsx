@@ -3,6 +3,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { type FormEvent, useRef, useState } from 'react';
 import { useQuery } from 'urql';
 import { formatNumber, formatTime, t } from '../../i18n';
+import { word } from '../../i18n/words';
 import { Copy } from '../../kit/Copy';
 import { confirm } from '../../kit/confirm';
 import { Facts } from '../../kit/Facts';
@@ -169,7 +170,7 @@ function Actions({ row, provider, reload }: ActionProps) {
       {result && (
         <Modal opened onClose={() => setResult(null)} title={t('tools.test')} closeButtonProps={{ 'aria-label': t('common.close') }}>
           <Alert color={result.ok ? 'green' : 'red'} variant="light">
-            {result.message}
+            {word(result.message)}
           </Alert>
           {result.details && <JSONView value={result.details} />}
         </Modal>

@@ -3,6 +3,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useQuery } from 'urql';
 import { t } from '../../i18n';
+import { word } from '../../i18n/words';
 import { confirm } from '../../kit/confirm';
 import { Facts } from '../../kit/Facts';
 import { Icon } from '../../kit/Icon';
@@ -188,7 +189,7 @@ function Actions({ integration, mayChange, reload }: { integration: Integration;
       </Group>
       {result && (
         <Alert color={result.ok ? 'green' : 'red'} variant="light" role="status" py="xs">
-          {result.message}
+          {word(result.message)}
         </Alert>
       )}
       {editing && (

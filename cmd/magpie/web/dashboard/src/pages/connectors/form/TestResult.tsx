@@ -1,5 +1,6 @@
 import { Alert, List, Stack, Text } from '@mantine/core';
 import { t, tValue } from '../../../i18n';
+import { word } from '../../../i18n/words';
 import { Facts } from '../../../kit/Facts';
 import { Icon } from '../../../kit/Icon';
 import type { ConnectorsTestFragment } from '../form.gql';
@@ -17,13 +18,14 @@ export function TestResult({ test }: { test: ConnectorsTestFragment }) {
     >
       <Stack gap="xs">
         <Text size="sm" className="wrap">
-          {test.message}
+          {word(test.message)}
         </Text>
         {test.tiers.length > 0 && (
           <List size="sm">
             {test.tiers.map(({ name, ok, message }) => (
               <List.Item key={name} icon={<Icon name={ok ? 'check' : 'close'} size={16} />}>
-                {tValue(`connectors.tier.${name}`, name)}: {ok ? t('connectors.tier.ok') : (message ?? t('connectors.tier.missing'))}
+                {tValue(`connectors.tier.${name}`, name)}:{' '}
+                {ok ? t('connectors.tier.ok') : message ? word(message) : t('connectors.tier.missing')}
               </List.Item>
             ))}
           </List>

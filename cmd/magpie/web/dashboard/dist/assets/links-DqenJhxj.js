@@ -1,1 +1,0 @@
-import{n as e}from"./Title-DwXHqx8h.js";import{r as t}from"./useRouter-B6bMmm9K.js";import{n}from"./link-Ct3JIfYv.js";import{P as r}from"./i18n-C4zDCtJM.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
