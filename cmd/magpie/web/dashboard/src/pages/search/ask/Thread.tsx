@@ -1,5 +1,5 @@
 import { Alert, Button, Loader, Stack, Text } from '@mantine/core';
-import { useEffect, useRef } from 'react';
+import { useEffect } from 'react';
 import { useQuery } from 'urql';
 import { t } from '../../../i18n';
 import { Empty } from '../../../kit/Empty';
@@ -38,12 +38,11 @@ export function Thread({ conversationId, conversation, answer, onAsk, onCite }: 
       : !answer && last?.role === 'ASSISTANT'
         ? followUpOf(conversationId, messages.at(-2)?.content)
         : [];
-  const end = useRef<HTMLDivElement>(null);
   // A conversation is shown from its end, and a new question from the question on.
   const isEmpty = messages.length === 0;
   // biome-ignore lint/correctness/useExhaustiveDependencies: another conversation begins at its end, too
   useEffect(() => {
-    if (!isEmpty) end.current?.scrollIntoView({ block: 'end' });
+    if (!isEmpty) window.scrollTo({ top: document.documentElement.scrollHeight, behavior: 'instant' });
   }, [conversationId, isEmpty]);
   const key = answer?.key;
   useEffect(() => {
@@ -80,7 +79,6 @@ export function Thread({ conversationId, conversation, answer, onAsk, onCite }: 
           </Button>
         </Alert>
       )}
-      <div ref={end} />
     </Stack>
   );
 }

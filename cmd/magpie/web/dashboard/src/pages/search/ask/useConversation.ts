@@ -18,7 +18,9 @@ export interface Conversation {
   change: (messageId: string, part: Partial<Message>) => void;
 }
 
+// Messages of a page: the newest, and older ones.
 const size = 20;
+const olderSize = 60;
 const none: Omit<Conversation, 'readOlder' | 'reload' | 'change'> = {
   title: null,
   collection: null,
@@ -28,10 +30,20 @@ const none: Omit<Conversation, 'readOlder' | 'reload' | 'change'> = {
   older: null,
 };
 
-// joined puts read messages to those that are known, in their order. Ids are made in the order of time.
-export function joined(known: Message[], read: Message[]): Message[] {
+// joined puts read messages to those that are known, in the order of the service, which is that of their ids.
+function joined(known: Message[], read: Message[]): Message[] {
   const byId = new Map([...known, ...read].map((message) => [message.id, message]));
-  return [...byId.values()].sort((a, b) => (a.createdAt === b.createdAt ? (a.id < b.id ? -1 : 1) : a.createdAt < b.createdAt ? -1 : 1));
+  return [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+type Known = Pick<Conversation, 'messages' | 'older'>;
+
+// withPage adds a page to what is known: one of older messages, or else the newest. What is known is left if messages
+// between it and the newest are missing.
+export function withPage(known: Known, page: Known, isOlder: boolean): Known {
+  const meets = page.messages.some(({ id }) => known.messages.some((message) => message.id === id));
+  if (isOlder) return { messages: joined(known.messages, page.messages), older: page.older };
+  return meets ? { messages: joined(known.messages, page.messages), older: known.older } : page;
 }
 
 // useConversation reads the messages of a conversation: the newest first, older ones on request.
@@ -43,7 +55,7 @@ export function useConversation(id: string | null): Conversation {
     async (before: string | null) => {
       if (!id) return;
       const { data, error } = await client
-        .query(AskConversationDocument, { id, last: size, before }, { requestPolicy: 'network-only' })
+        .query(AskConversationDocument, { id, last: before ? olderSize : size, before }, { requestPolicy: 'network-only' })
         .toPromise();
       if (current.current !== id) return;
       if (!data) {
@@ -51,13 +63,17 @@ export function useConversation(id: string | null): Conversation {
         return;
       }
       const { title, collectionID, messages } = data.conversation;
+      const { hasPreviousPage, startCursor } = messages.pageInfo;
+      const page = {
+        messages: messages.edges?.flatMap((edge) => edge?.node ?? []) ?? [],
+        older: hasPreviousPage ? (startCursor ?? null) : null,
+      };
       setState((old) => ({
         title,
         collection: collectionID ?? null,
-        messages: joined(old.messages, messages.edges?.flatMap((edge) => edge?.node ?? []) ?? []),
+        ...withPage(old, page, before !== null),
         loading: false,
         error: null,
-        older: messages.pageInfo.hasPreviousPage ? (messages.pageInfo.startCursor ?? null) : null,
       }));
     },
     [id, client],
