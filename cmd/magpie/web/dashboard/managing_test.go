@@ -21,9 +21,9 @@ func TestManaging(t *testing.T) {
 		{"analytics", analyticsFlow},
 		{"golden set", goldenFlow},
 		{"audit", auditFlow},
+		{"problems in German", germanProblems}, // before an account chooses a language
 		{"account", accountFlow},
 		{"usage", usageFlow},
-		{"problems in German", germanProblems},
 	} {
 		t.Run(flow.name, func(t *testing.T) {
 			p := signIn(t, m.Magpie, stacktest.Email, stacktest.Password, "/keys")
