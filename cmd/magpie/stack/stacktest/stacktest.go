@@ -135,6 +135,16 @@ func (m *Magpie) Session(email, password string) *http.Cookie {
 	return response.Cookies()[0]
 }
 
+// Do sends a request. The caller closes the body of the response.
+func (m *Magpie) Do(request *http.Request) *http.Response {
+	m.t.Helper()
+	response, err := m.http.Do(request)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return response
+}
+
 // GraphQL runs an operation as the owner and stores its data.
 func (m *Magpie) GraphQL(into any, query string, variables map[string]any) {
 	m.t.Helper()

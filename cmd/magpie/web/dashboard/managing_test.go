@@ -71,7 +71,7 @@ func keyFlow(p *person, m *world) {
 // leaks sends the secret key of Website from a page, and ends it as the list of keys says.
 func (p *person) leaks(m *world, secret string) {
 	p.t.Helper()
-	request, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, m.URL+"/v1/docs/search?query=lamp", nil)
+	request, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, m.URL+"/v1/docs/search?query=lamp", http.NoBody)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -79,10 +79,7 @@ func (p *person) leaks(m *world, secret string) {
 	request.Header.Set("Origin", "https://example.com")
 	search := func() int {
 		p.t.Helper()
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		response := m.Do(request)
 		_ = response.Body.Close()
 		return response.StatusCode
 	}
