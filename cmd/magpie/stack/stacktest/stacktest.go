@@ -135,14 +135,20 @@ func (m *Magpie) Session(email, password string) *http.Cookie {
 	return response.Cookies()[0]
 }
 
-// Do sends a request. The caller closes the body of the response.
-func (m *Magpie) Do(request *http.Request) *http.Response {
+// Get requests a path with a header and returns the status of the response.
+func (m *Magpie) Get(path string, header http.Header) (status int) {
 	m.t.Helper()
+	request, err := http.NewRequestWithContext(m.t.Context(), http.MethodGet, m.URL+path, http.NoBody)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	request.Header = header
 	response, err := m.http.Do(request)
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	return response
+	_ = response.Body.Close()
+	return response.StatusCode
 }
 
 // GraphQL runs an operation as the owner and stores its data.

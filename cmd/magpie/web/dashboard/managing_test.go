@@ -71,17 +71,9 @@ func keyFlow(p *person, m *world) {
 // leaks sends the secret key of Website from a page, and ends it as the list of keys says.
 func (p *person) leaks(m *world, secret string) {
 	p.t.Helper()
-	request, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, m.URL+"/v1/docs/search?query=lamp", http.NoBody)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	request.Header.Set("X-Service-Key", secret)
-	request.Header.Set("Origin", "https://example.com")
 	search := func() int {
 		p.t.Helper()
-		response := m.Do(request)
-		_ = response.Body.Close()
-		return response.StatusCode
+		return m.Get("/v1/docs/search?query=lamp", http.Header{"X-Service-Key": {secret}, "Origin": {"https://example.com"}})
 	}
 	if status := search(); status != http.StatusOK {
 		p.t.Errorf("a search by the secret key is answered with %d", status)
