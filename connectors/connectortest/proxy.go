@@ -57,6 +57,7 @@ type faultProxy struct {
 	mutex    sync.Mutex
 	calls    []Exchange
 	maxCalls int // calls that are answered, 0 for no limit
+	syncs    int // calls of start
 	script   func(number int, call Exchange) *response
 }
 
@@ -81,7 +82,7 @@ func newFaultProxy(t testing.TB, injection FaultInjection) *faultProxy {
 		Handler: http.HandlerFunc(p.serve), ReadHeaderTimeout: headerTimeout,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			if conn, ok := c.(*pipeConn); ok {
-				return context.WithValue(ctx, addressKey{}, conn.address)
+				return context.WithValue(ctx, connKey{}, conn)
 			}
 			return ctx
 		},
@@ -98,13 +99,15 @@ func newFaultProxy(t testing.TB, injection FaultInjection) *faultProxy {
 	return p
 }
 
-type addressKey struct{}
+type connKey struct{}
 
-// start forgets the recorded exchanges and sets a script.
+// start forgets the recorded exchanges and sets a script. What still comes over older
+// connections is not answered: a sync may have ended before requests side by side did.
 func (p *faultProxy) start(maxCalls int, script func(number int, call Exchange) *response) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.calls, p.maxCalls, p.script = nil, maxCalls, script
+	p.syncs++
 }
 
 // recorded returns the exchanges since start.
@@ -118,8 +121,11 @@ func (p *faultProxy) recorded() []Exchange {
 // address.
 func (p *faultProxy) Dial(ctx context.Context, _, address string) (net.Conn, error) {
 	client, server := net.Pipe()
+	p.mutex.Lock()
+	conn := &pipeConn{Conn: server, address: address, sync: p.syncs}
+	p.mutex.Unlock()
 	select {
-	case p.listener.accept <- &pipeConn{Conn: server, address: address}:
+	case p.listener.accept <- conn:
 		return client, nil
 	case <-p.listener.closed:
 		return nil, errors.New("the proxy is closed")
@@ -144,15 +150,12 @@ func (p *faultProxy) serve(w http.ResponseWriter, r *http.Request) {
 		copied.Body = io.NopCloser(bytes.NewReader(body))
 		call.List = p.pagedList(copied)
 	}
-	if err := p.forwardCall(r, &call); err != nil {
+	conn, ok := r.Context().Value(connKey{}).(*pipeConn)
+	if !ok || p.forwardCall(r, conn.address, &call) != nil {
 		panic(http.ErrAbortHandler)
 	}
-	p.mutex.Lock()
-	number, script := len(p.calls), p.script
-	p.calls = append(p.calls, call)
-	over := p.maxCalls > 0 && len(p.calls) > p.maxCalls
-	p.mutex.Unlock()
-	if over {
+	number, script, ok := p.record(conn.sync, call)
+	if !ok {
 		panic(http.ErrAbortHandler)
 	}
 	reply := &response{status: call.Status, header: call.Header, body: call.ResponseBody, length: -1}
@@ -164,9 +167,21 @@ func (p *faultProxy) serve(w http.ResponseWriter, r *http.Request) {
 	reply.write(w, r)
 }
 
-// forwardCall sends a request to the platform and stores the response in call.
-func (p *faultProxy) forwardCall(r *http.Request, call *Exchange) error {
-	address, _ := r.Context().Value(addressKey{}).(string)
+// record records an exchange of a sync. It reports false if the sync has ended or has
+// made too many calls.
+func (p *faultProxy) record(sync int, call Exchange) (number int, script func(int, Exchange) *response, ok bool) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if sync != p.syncs {
+		return 0, nil, false
+	}
+	p.calls = append(p.calls, call)
+	return len(p.calls) - 1, p.script, p.maxCalls == 0 || len(p.calls) <= p.maxCalls
+}
+
+// forwardCall sends a request to the platform at an address and stores the response in
+// call.
+func (p *faultProxy) forwardCall(r *http.Request, address string, call *Exchange) error {
 	target, err := url.ParseRequestURI(call.URI)
 	if err != nil {
 		return err
@@ -245,6 +260,7 @@ func (p *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "fault-proxy
 type pipeConn struct {
 	net.Conn
 	address string
+	sync    int // the number of the sync that made it
 }
 
 // OneItemPages reduces the page size of a request to one item, so that lists of
