@@ -109,7 +109,7 @@ func (d *database) SampleColumns(ctx context.Context, _, table string, columns [
 	if !d.AllowSamples {
 		return nil, connectors.ErrNoSamples
 	}
-	text, limits := sqldb.SampleColumns(quoteName(table), sqldb.QuoteAll(columns, quoteName), "substringUTF8(toString(%s), 1, %d)")
+	text, limits := sqldb.SampleColumns(quoteName(table), columns, quoteName, "substringUTF8(toString(%s), 1, %d)")
 	return d.Query(ctx, text, limits)
 }
 

@@ -247,7 +247,7 @@ func (d *database) SampleColumns(ctx context.Context, schema, table string, colu
 		return nil, connectors.ErrNoSamples
 	}
 	limits := sqldb.SampleLimits()
-	list := sqldb.Beginnings(sqldb.QuoteAll(columns, quoteName), "left(cast(%s as nvarchar(max)), %d)")
+	list := sqldb.Beginnings(columns, quoteName, "left(cast(%s as nvarchar(max)), %d)")
 	return d.Query(ctx, fmt.Sprintf("select top (%d) %s from %s.%s", limits.Rows, list, quoteName(schema), quoteName(table)), limits)
 }
 

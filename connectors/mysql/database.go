@@ -168,7 +168,7 @@ func (d *database) SampleColumns(ctx context.Context, _, table string, columns [
 	if !d.AllowSamples {
 		return nil, connectors.ErrNoSamples
 	}
-	text, limits := sqldb.SampleColumns(quoteName(table), sqldb.QuoteAll(columns, quoteName), "left(%s, %d)")
+	text, limits := sqldb.SampleColumns(quoteName(table), columns, quoteName, "left(%s, %d)")
 	return d.Query(ctx, text, limits)
 }
 

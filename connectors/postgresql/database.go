@@ -189,7 +189,7 @@ func (d *database) SampleColumns(ctx context.Context, schema, table string, colu
 	if !d.AllowSamples {
 		return nil, connectors.ErrNoSamples
 	}
-	quoted := sqldb.QuoteAll(columns, func(name string) string { return pgx.Identifier{name}.Sanitize() })
-	text, limits := sqldb.SampleColumns(pgx.Identifier{schema, table}.Sanitize(), quoted, "left(%s, %d)")
+	quote := func(name string) string { return pgx.Identifier{name}.Sanitize() }
+	text, limits := sqldb.SampleColumns(pgx.Identifier{schema, table}.Sanitize(), columns, quote, "left(%s, %d)")
 	return d.Query(ctx, text, limits)
 }

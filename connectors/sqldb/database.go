@@ -51,11 +51,12 @@ func Sample(quotedName string, rows int) (sql string, limits connectors.QueryLim
 }
 
 // SampleColumns returns a statement for the beginnings of columns' values in some
-// rows of a table, and its limits. Names are quoted. beginning is the expression of one
-// value in the dialect, with %s for the column and %d for the number of characters.
-func SampleColumns(quotedName string, quotedColumns []string, beginning string) (sql string, limits connectors.QueryLimits) {
+// rows of a table, whose name is quoted, and its limits. quote quotes the name of a column.
+// beginning is the expression of one value in the dialect, with %s for the column and %d
+// for the number of characters.
+func SampleColumns(quotedName string, columns []string, quote func(string) string, beginning string) (sql string, limits connectors.QueryLimits) {
 	limits = SampleLimits()
-	return fmt.Sprintf("select %s from %s limit %d", Beginnings(quotedColumns, beginning), quotedName, limits.Rows), limits
+	return fmt.Sprintf("select %s from %s limit %d", Beginnings(columns, quote, beginning), quotedName, limits.Rows), limits
 }
 
 // SampleLimits returns the limits of a statement that samples columns.
@@ -64,21 +65,12 @@ func SampleLimits() connectors.QueryLimits {
 }
 
 // Beginnings returns the expressions of SampleColumns.
-func Beginnings(quotedColumns []string, beginning string) string {
-	parts := make([]string, len(quotedColumns))
-	for i, column := range quotedColumns {
-		parts[i] = fmt.Sprintf(beginning, column, connectors.MaxSampledText)
+func Beginnings(columns []string, quote func(string) string, beginning string) string {
+	parts := make([]string, len(columns))
+	for i, column := range columns {
+		parts[i] = fmt.Sprintf(beginning, quote(column), connectors.MaxSampledText)
 	}
 	return strings.Join(parts, ", ")
-}
-
-// QuoteAll quotes names of columns.
-func QuoteAll(names []string, quote func(string) string) []string {
-	out := make([]string, len(names))
-	for i, name := range names {
-		out[i] = quote(name)
-	}
-	return out
 }
 
 // NetworkError returns the marked error of a connection that failed without an

@@ -147,8 +147,8 @@ func rowError(err error) error {
 	return apierr.Wrap("read the sync job", err)
 }
 
-// publish sends an update to the bus. A failure is only logged, since watchers read
-// the row, too.
+// publish sends an update to the bus, and tells of the end of a job. A failure is only
+// logged, since watchers read the row, too.
 func (j *Jobs) publish(ctx context.Context, e Event) {
 	if !Open(e.Snapshot.Status) {
 		j.ended(e.Snapshot)

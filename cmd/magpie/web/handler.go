@@ -76,8 +76,7 @@ type Options struct {
 // New returns the handler of all paths.
 func New(o Options) http.Handler {
 	graphql := o.CrossOrigin(graphqlGuard(o, o.GraphQL))
-	read := onlyFrom(o.MetricsNetworks, o.Metrics.Handler())
-	ready := readiness(o.Ready, o.Drain, o.Log)
+	probe := newProbes(WorkerOptions{Ready: o.Ready, Drain: o.Drain, Metrics: o.Metrics, MetricsNetworks: o.MetricsNetworks, Log: o.Log})
 	root := rootHandler(o)
 	routes := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.Path; {
@@ -95,12 +94,8 @@ func New(o Options) http.Handler {
 			serveOpenAPI(w, r, o.OpenAPI)
 		case o.Widget.Serves(path):
 			readOnly(w, r, o.Widget)
-		case path == alivePath, path == livePath:
-			readOnly(w, r, http.HandlerFunc(alive))
-		case path == readyPath:
-			readOnly(w, r, ready)
-		case path == metricsPath:
-			readOnly(w, r, read)
+		case probe.serves(path):
+			probe.ServeHTTP(w, r)
 		case o.Page && below(path, "/playground"):
 			readOnly(w, r, http.HandlerFunc(servePage))
 		case o.navigates(r):

@@ -24,18 +24,28 @@ type WorkerOptions struct {
 
 // NewWorker returns the handler of a worker: health and metrics.
 func NewWorker(o WorkerOptions) http.Handler {
-	read := onlyFrom(o.MetricsNetworks, o.Metrics.Handler())
-	ready := readiness(o.Ready, o.Drain, o.Log)
+	probe := newProbes(o)
 	return withRequestID(o.Log, o.Drain, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case alivePath, livePath:
-			readOnly(w, r, http.HandlerFunc(alive))
-		case readyPath:
-			readOnly(w, r, ready)
-		case metricsPath:
-			readOnly(w, r, read)
-		default:
-			writeError(w, apierr.NotFound("Page"))
+		if probe.serves(r.URL.Path) {
+			probe.ServeHTTP(w, r)
+			return
 		}
+		writeError(w, apierr.NotFound("Page"))
 	}))
 }
+
+// probes are the handlers that tell how a process is, by path: health and metrics.
+type probes map[string]http.Handler
+
+func newProbes(o WorkerOptions) probes {
+	return probes{
+		alivePath: http.HandlerFunc(alive), livePath: http.HandlerFunc(alive),
+		readyPath:   readiness(o.Ready, o.Drain, o.Log),
+		metricsPath: onlyFrom(o.MetricsNetworks, o.Metrics.Handler()),
+	}
+}
+
+func (p probes) serves(path string) bool { return p[path] != nil }
+
+// ServeHTTP implements [http.Handler] for the paths that p serves.
+func (p probes) ServeHTTP(w http.ResponseWriter, r *http.Request) { readOnly(w, r, p[r.URL.Path]) }

@@ -254,14 +254,14 @@ func (d *Databases) readSchemas(ctx context.Context, scope viewer.Scope, all []D
 		d.mu.Lock()
 		out[i] = d.schemas[id]
 		d.mu.Unlock()
-		if out[i] != nil && out[i].revision == revisions[id] && out[i].sampled == all[i].showsRows() {
+		sampled := all[i].showsRows()
+		if out[i] != nil && out[i].revision == revisions[id] && out[i].sampled == sampled {
 			continue
 		}
 		tables, err := d.o.Catalog.tables(ctx, workspace, id)
 		if err != nil {
 			return nil, err
 		}
-		sampled := all[i].showsRows()
 		if !sampled { // the next sync removes them
 			for at := range tables {
 				tables[at].Columns = withoutSamples(tables[at].Columns)

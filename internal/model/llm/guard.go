@@ -84,20 +84,17 @@ func (g *Guard) Stream(ctx context.Context, request Request) iter.Seq2[Event, er
 			return
 		}
 		defer call.Abandon()
-		settled, begun, began := false, false, g.observe.Begin()
+		begun, observed := false, g.observe.Begin()
 		defer func() {
 			if !begun {
-				began(ctx, ctx.Err())
+				observed(ctx, ctx.Err())
 			}
 		}()
 		for event, err := range g.ChatModel.Stream(ctx, request) {
-			tells := err != nil || event.Text != "" || event.Call != nil || event.Usage != nil
-			if tells && !begun {
+			if !begun && (err != nil || event.Text != "" || event.Call != nil || event.Usage != nil) {
 				begun = true
-				began(ctx, err)
-			}
-			if tells && !settled {
-				settled = g.settle(ctx, &call, err)
+				observed(ctx, err)
+				g.settle(ctx, &call, err)
 			}
 			if !yield(event, err) {
 				return
@@ -106,16 +103,16 @@ func (g *Guard) Stream(ctx context.Context, request Request) iter.Seq2[Event, er
 	}
 }
 
-// settle records the outcome of the beginning of a request. It reports whether the outcome counts for the circuit.
-func (g *Guard) settle(ctx context.Context, call *breaker.Call, err error) bool {
+// settle records the outcome of the beginning of a request, if it counts for the circuit.
+func (g *Guard) settle(ctx context.Context, call *breaker.Call, err error) {
 	if err == nil {
 		if call.Succeed() {
 			g.log.InfoContext(ctx, "chat model recovered", slog.String("model", g.Name()))
 		}
-		return true
+		return
 	}
 	if ctx.Err() != nil || !provider.IsOutage(err) {
-		return false
+		return
 	}
 	g.record.Note(err, g.now())
 	var failure *provider.Error
@@ -124,5 +121,4 @@ func (g *Guard) settle(ctx context.Context, call *breaker.Call, err error) bool 
 		g.log.WarnContext(ctx, "chat model not asked after consecutive failures",
 			slog.String("model", g.Name()), slog.Int("failures", failures), slog.Duration("pause", pause))
 	}
-	return true
 }

@@ -71,7 +71,7 @@ var explaining = map[string][]string{
 	"internal/secret/":             {"LostMessage"},
 }
 
-// around is what functions put around the words of an error, by folder and name.
+// around has the texts before and after the words of an error that a function makes, by folder and name of the function.
 var around = map[string][2]string{
 	"agents/integration/platform/words": {"{} ", " ({}){}"},
 	"connectors/restapi/describe":       {"{} ", " ({}){}"},
