@@ -268,11 +268,24 @@ func TestFacetsAreOfTheDashboard(t *testing.T) {
 	if a := h.ask(t, ada.viewer, search, map[string]any{"i": map[string]any{"query": "xylophone"}}); a.at("search.facets") != nil || a.code() != "" {
 		t.Errorf("not asked for: %s", a.body)
 	}
-	for _, more := range []map[string]any{{"prefix": true}, {"facets": map[string]any{}}, {"filters": map[string]any{"sources": []string{"s3"}}}} {
+	for _, more := range []map[string]any{{"facets": map[string]any{}}, {"facets": map[string]any{"fields": []string{"SECTION", "CONNECTOR"}}}, {"explain": true}, {"filters": map[string]any{"sources": []string{"s3"}}}} {
 		more["query"] = "xylophone"
 		if a := h.ask(t, ada.byKey(), search, map[string]any{"i": more}); a.code() != "forbidden" {
 			t.Errorf("a key with %v: %s", more, a.body)
 		}
+	}
+	typed := map[string]any{"query": "xylopho", "prefix": true, "distinct": "document", "facets": map[string]any{"fields": []string{"SOURCE"}}}
+	if a := h.ask(t, ada.byKey(), search, map[string]any{"i": typed}); a.at("search.total") != 2.0 || !strings.Contains(a.body, `"values":[{"value":"file_upload","count":2,"selected":false}]`) {
+		t.Errorf("a key that types: %s", a.body)
+	}
+	if a := h.ask(t, ada.byKey(), search, map[string]any{"i": map[string]any{"query": "x", "distinct": "path"}}); a.code() != "invalid_request" {
+		t.Errorf("distinct by something unknown: %s", a.body)
+	}
+	if a := h.ask(t, ada.byKey(), `{ completions(q: "the xylo", limit: 2) { completions titles { title } } }`, nil); !strings.Contains(a.body, `"completions":["the xylophone`) {
+		t.Errorf("completions for a key: %s", a.body)
+	}
+	if a := h.ask(t, ada.byKey(), `{ completions(q: " ") { completions } }`, nil); a.code() != "invalid_request" {
+		t.Errorf("completions of nothing: %s", a.body)
 	}
 	for _, wrong := range []map[string]any{
 		{"facets": map[string]any{"first": 0}}, {"facets": map[string]any{"ranges": []string{"2026"}}}, {"facets": map[string]any{"ranges": []string{"../.."}}},

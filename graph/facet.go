@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,12 +23,20 @@ func checkSurface(ctx context.Context, in *model.SearchInput) error {
 		return nil
 	}
 	f := in.Filters
-	if in.Facets != nil || in.Prefix != nil && *in.Prefix || in.Explain != nil && *in.Explain ||
+	if in.Facets != nil && !isPublicFacets(in.Facets) || in.Explain != nil && *in.Explain ||
 		f != nil && (f.Sections != nil || f.Versions != nil || f.Languages != nil || f.Sources != nil || f.Connectors != nil ||
 			f.Collections != nil || f.ChangedFrom != nil || f.ChangedUntil != nil) {
-		return apierr.New(apierr.Forbidden, "Session required for facets, their filters and explanations")
+		return apierr.New(apierr.Forbidden, "Session required for these facets, their filters and explanations")
 	}
 	return nil
+}
+
+// isPublicFacets reports whether keys may ask for the facets: those by what their results
+// show, too. They are named.
+func isPublicFacets(in *model.FacetsInput) bool {
+	return in.Fields != nil && !slices.ContainsFunc(in.Fields, func(f model.SearchField) bool {
+		return f == model.SearchFieldCollection || f == model.SearchFieldConnector
+	})
 }
 
 func (r *Resolver) searchFacets(ctx context.Context, in model.SearchFacetsInput) ([]*model.SearchFacet, error) {
@@ -173,6 +182,23 @@ func (r *Resolver) searchSuggestions(ctx context.Context, prefix string, limit *
 	out := make([]*model.SearchSuggestion, len(suggestions))
 	for i, s := range suggestions {
 		out[i] = &model.SearchSuggestion{Text: s.Title, DocumentID: s.Document, CollectionID: s.Collection}
+	}
+	return out, nil
+}
+
+func (r *Resolver) completions(ctx context.Context, typed string, limit *int, named *uuid.UUID) (*model.SearchCompletions, error) {
+	query := search.Query{Text: typed, Limit: orDefault(limit, search.DefaultSuggestions), Admit: r.meteredTyping}
+	scope, err := searchScope(ctx, named, &query)
+	if err != nil {
+		return nil, err
+	}
+	found, err := r.Search.Complete(ctx, scope, query)
+	if err != nil {
+		return nil, searchError(ctx, err)
+	}
+	out := &model.SearchCompletions{Completions: found.Completions, Titles: make([]*model.SearchTitle, len(found.Titles))}
+	for i, t := range found.Titles {
+		out.Titles[i] = &model.SearchTitle{Title: t.Title, DocumentID: t.Document, URL: nilIfZero(t.URL)}
 	}
 	return out, nil
 }

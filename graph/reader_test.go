@@ -132,6 +132,7 @@ func (d *dossier) sights() map[string]sight {
 		"Query.searchWhyNot": {query: `query($i: String!) { searchWhyNot(input: {query: "quokka grass", document: $i, minScore: 0}) { title reason explanation itemReason
 			bestPassage { words { text } secondPass { terms { term } } } } }`, variables: id(d.document)},
 		"Query.searchFacets":      {query: `{ searchFacets(input: {}) { documents values { value label } } }`},
+		"Query.completions":       {query: `{ completions(q: "dos") { completions titles { title url } } }`},
 		"Query.searchSuggestions": {query: `{ searchSuggestions(prefix: "dos") { text } }`},
 		"Subscription.chat":       {query: `subscription { chat(input: {message: "Where does the quokka live?"}) { __typename ... on ChatContent { delta } ... on ChatSources { sources { title url } } } }`},
 		"Subscription.runAgent": {query: `subscription($i: ID!) { runAgent(input: {agentId: $i, message: "Where does the quokka live?"}) { __typename ... on AgentContent { content } } }`,

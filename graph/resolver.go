@@ -93,3 +93,6 @@ func (r *Resolver) client(ctx context.Context) *ent.Client {
 
 // metered charges the viewer for a query. It must be the last check of a query.
 func (r *Resolver) metered(ctx context.Context) error { return r.Quota.Charge(ctx) }
+
+// meteredTyping charges the viewer for a search of a query that is being typed.
+func (r *Resolver) meteredTyping(ctx context.Context) error { return r.Quota.ChargeTyping(ctx) }

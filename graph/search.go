@@ -27,6 +27,9 @@ func (r *Resolver) search(ctx context.Context, in model.SearchInput) (*model.Sea
 		return nil, err
 	}
 	query.Admit = r.metered
+	if query.AsYouType {
+		query.Admit = r.meteredTyping
+	}
 	found, err := r.Search.Search(ctx, scope, query)
 	if err != nil {
 		return nil, searchError(ctx, err)
@@ -46,6 +49,7 @@ func (r *Resolver) search(ctx context.Context, in model.SearchInput) (*model.Sea
 	}
 	if query.Facets != nil {
 		out.Facets, err = r.searchFacetModels(ctx, found.Facets)
+		out.Counts = out.Facets
 	}
 	return out, err
 }
@@ -55,7 +59,9 @@ func (r *Resolver) searchQuery(in model.SearchInput) (q search.Query, err error)
 	q = search.Query{
 		Text: in.Query, Limit: orDefault(in.Limit, search.DefaultLimit), Offset: orZero(in.Offset),
 		MinScore: orDefault(in.MinScore, r.MinScore), Highlight: orZero(in.Highlight), AsYouType: orZero(in.Prefix), Explain: orZero(in.Explain),
+		Distinct: orZero(in.Distinct),
 	}
+	q.Lenient = q.AsYouType && in.MinScore == nil
 	if in.Filters != nil {
 		if q.Filters, err = searchFilters(*in.Filters); err != nil {
 			return q, err

@@ -56,6 +56,7 @@ func ownTrials(ada *tenant) map[string]trial {
 			id("i", ada.collection), "not_found"},
 		"Query.searchFacets": {"query($i: ID!) { searchFacets(input: {filters: {collections: [$i]}}) { documents values { value label } } }",
 			id("i", ada.collection), "not_found"},
+		"Query.completions":       {"query($i: ID!) { completions(q: \"gui\", collection: $i) { completions titles { title } } }", id("i", ada.collection), "not_found"},
 		"Query.searchSuggestions": {"query($i: ID!) { searchSuggestions(prefix: \"gui\", collection: $i) { text documentId } }", id("i", ada.collection), "not_found"},
 		"Query.searchWhyNot": {"query($i: String!) { searchWhyNot(input: {query: \"xylophone\", document: $i, minScore: 0}) { documentId title place itemStatus } }",
 			id("i", ada.document.String()), ""},
@@ -317,7 +318,7 @@ func TestEveryRootFieldNamesItsSurface(t *testing.T) {
 			}
 		}
 	}
-	if !slices.Equal(public, []string{"search", "recordEvents", "chat"}) {
+	if !slices.Equal(public, []string{"search", "completions", "recordEvents", "chat"}) {
 		t.Errorf("the public surface is %v", public)
 	}
 }

@@ -29,7 +29,7 @@ func samples() openapi.Samples {
 		"action": "connector.update", "actorKind": "person", "actorName": "ada@example.com", "targetKind": "connector", "targetName": "Handbook",
 		"field": "name", "old": "Docs", "new": "Handbook", "ip": "192.0.2.7", "requestId": "RQ7Z3XJ2",
 		"delta": "Stop the server first [1].", "questions": []any{"How often should I back up?"},
-		"ranges": []any{"2026-01-01/2026-02-01"}, "facets": "section,tags", "prefix": "resto",
+		"ranges": []any{"2026-01-01/2026-02-01"}, "facets": "section,tags", "prefix": "resto", "distinct": "document",
 		"prompt_tokens": 812, "completion_tokens": 64, "total_tokens": 876, "promptTokens": 812, "completionTokens": 64,
 	}
 }

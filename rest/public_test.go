@@ -414,3 +414,52 @@ func TestOnlySafeRequestIDsAreKept(t *testing.T) {
 		}
 	}
 }
+
+func TestSearchesWhileTypingHaveARateLimitOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t, func(o *rest.Options) { o.Limits.Publishable = 60 })
+	send := func(r *http.Request) *httptest.ResponseRecorder {
+		r.Header.Set("X-Service-Key", publishableKey)
+		r.Header.Set("Origin", "https://docs.example.com")
+		return h.send(r)
+	}
+	// An office of 50 behind one address: each types a query of 20 letters in a minute and
+	// searches for it.
+	for person := range 50 {
+		for letter := range 20 {
+			r := request(http.MethodPost, "/v1/docs/search", `{"query":"q","prefix":true}`)
+			switch letter % 3 {
+			case 1:
+				r = request(http.MethodGet, "/v1/docs/search?query=q&prefix=true", "")
+			case 2:
+				r = request(http.MethodGet, "/v1/docs/suggest?q=q", "")
+			}
+			if answer := send(r); answer.Code != 200 || answer.Header().Get("X-RateLimit-Limit") != "1200" {
+				t.Fatalf("letter %d of person %d is answered %d with the limit %s", letter, person, answer.Code, answer.Header().Get("X-RateLimit-Limit"))
+			}
+		}
+		if answer := send(search()); answer.Code != 200 || answer.Header().Get("X-RateLimit-Remaining") != strconv.Itoa(59-person) {
+			t.Fatalf("the search of person %d is answered %d, %s remain", person, answer.Code, answer.Header().Get("X-RateLimit-Remaining"))
+		}
+	}
+	refused := 0
+	for range 300 {
+		if send(request(http.MethodGet, "/v1/docs/suggest?q=q", "")).Code == 429 {
+			refused++
+		}
+	}
+	if refused != 100 {
+		t.Errorf("%d of 300 further ones are refused, want 100", refused)
+	}
+	// What is not a search while typing counts as an ordinary request.
+	for _, r := range []*http.Request{
+		request(http.MethodPost, "/v1/docs/search", `{"query":"prefix","prefix":false}`), request(http.MethodPost, "/v1/docs/search", `{"query":"q","prefix":true,"prefix":false}`),
+		request(http.MethodPost, "/v1/docs/search", `{"query":"q","prefix":null}`), request(http.MethodGet, "/v1/docs/search?query=q&prefix=false", ""),
+		request(http.MethodGet, "/v1/docs/search?query=q&prefix=true&prefix=true", ""), request(http.MethodPost, "/v1/docs/search", `{"query":"q","prefix":1}`),
+		request(http.MethodPost, "/v1/docs/search?prefix=true", `{"query":"q"}`),
+	} {
+		if got := send(r).Header().Get("X-RateLimit-Limit"); got != "60" {
+			t.Errorf("%s counts to the limit %s", r.URL, got)
+		}
+	}
+}

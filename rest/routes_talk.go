@@ -113,7 +113,7 @@ func dashboardSearch(paged bool) []field {
 		}
 		fields = append(fields, f)
 	}
-	return append(fields, field{name: "prefix", variable: "input.prefix", kind: boolean})
+	return append(fields, prefixField())
 }
 
 // whyNotFields returns the fields of a search of which a document is missing.

@@ -296,7 +296,7 @@ func TestRoutesHaveTheStatusesOfTheInterface(t *testing.T) {
 			t.Errorf("%s: anonymous is %v", name, r.Anonymous)
 		}
 	}
-	if len(seen) != 192 {
+	if len(seen) != 193 {
 		t.Errorf("%d routes", len(seen))
 	}
 }

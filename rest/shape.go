@@ -34,6 +34,7 @@ type shape struct {
 	of       *ast.Definition // the type
 	verbatim bool            // the JSON is copied unchanged
 	sparse   int             // number of fields at the end that are omitted when null or empty
+	copied   bool            // the fields before those are copied unchanged
 	list     bool            // a list of the type
 	hidden   bool            // has hidden fields
 	abstract bool            // a union or interface, whose fields depend on __typename
@@ -59,10 +60,14 @@ func shapeOf(schema *ast.Schema, on *ast.Definition, selection ast.SelectionSet)
 	if err := s.collect(schema, selection, nil); err != nil {
 		return nil, err
 	}
-	s.verbatim = !s.abstract && !s.hidden && !slices.ContainsFunc(s.members, func(m member) bool { return !m.shape.verbatim || m.key == inlineAlias })
 	for i := len(s.members) - 1; i >= 0 && s.members[i].sparse(); i-- {
 		s.sparse++
 	}
+	copied := func(members []member) bool {
+		return !s.abstract && !s.hidden && !slices.ContainsFunc(members, func(m member) bool { return !m.shape.verbatim || m.key == inlineAlias })
+	}
+	s.copied = copied(s.members[:len(s.members)-s.sparse])
+	s.verbatim = s.copied && copied(s.members)
 	return s, nil
 }
 
@@ -72,7 +77,7 @@ const sparseDirective = "sparse"
 // withoutEmpty returns an object without the closing brace and without its last fields,
 // if all of these are sparse and empty. It reports false where they are not.
 func (s *shape) withoutEmpty(raw json.RawMessage) (kept []byte, ok bool) {
-	if s.sparse == 0 || s.list || !s.verbatim {
+	if s.sparse == 0 || s.list || !s.copied {
 		return nil, false
 	}
 	if kept, ok = bytes.CutSuffix(raw, []byte{'}'}); !ok {
@@ -182,10 +187,10 @@ func (s *shape) lookup(path string) *shape {
 
 // write appends the converted JSON of a result of this shape.
 func (s *shape) write(to []byte, raw json.RawMessage) ([]byte, error) {
+	if kept, ok := s.withoutEmpty(raw); ok {
+		return append(append(to, kept...), '}'), nil
+	}
 	if s.verbatim || isNull(raw) {
-		if kept, ok := s.withoutEmpty(raw); ok {
-			return append(append(to, kept...), '}'), nil
-		}
 		if s.sparse > 0 && !s.list && !isNull(raw) {
 			return s.writeOne(to, raw)
 		}

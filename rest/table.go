@@ -1,9 +1,11 @@
 package rest
 
 import (
+	"fmt"
 	"math"
 	"net/http"
 	"regexp"
+	"strings"
 
 	"github.com/magpie-search/magpie/internal/request/requestid"
 	"github.com/magpie-search/magpie/internal/search"
@@ -56,6 +58,7 @@ type route struct {
 	textParameter   string   // the path parameter that is a text instead of an ID; empty for none
 	optionalSession bool     // an anonymous route that evaluates a session
 	mayForbid       bool     // an anonymous route that may answer 403
+	typing          bool     // serves a query that is being typed
 	startsFlow      bool     // starts a flow that only the same browser can finish
 	finishesFlow    bool     // finishes a flow that the same browser has started
 	refreshes       bool     // exchanges a refresh token, which may be in a cookie
@@ -82,9 +85,15 @@ func newTable() []*route {
 	const dashboard, public = viewer.SurfaceDashboard, viewer.SurfacePublic
 	table := []*route{
 		{Route: Route{http.MethodPost, "/v1/docs/search", "Search", public, false, 200},
-			from: body, fields: searchFields(), input: true, scopeVariable: "input.collection"},
+			from: body, fields: publicSearchFields(), input: true, scopeVariable: "input.collection"},
 		{Route: Route{http.MethodGet, "/v1/docs/search", "Search", public, false, 200},
-			from: query, fields: searchFields(), input: true, scopeVariable: "input.collection"},
+			from: query, fields: publicSearchFields(), input: true, scopeVariable: "input.collection"},
+		{Route: Route{http.MethodGet, "/v1/docs/suggest", "SearchCompletions", public, false, 200},
+			from: query, scopeVariable: "collection", typing: true, fields: []field{
+				{name: "q", variable: "q", required: true, nonEmpty: true, maxLength: maxMatching},
+				{name: "limit", variable: "limit", kind: integer, bounds: between(1, search.MaxSuggestions)},
+				{name: "collection", variable: "collection", kind: uid},
+			}},
 		{Route: Route{http.MethodPost, "/v1/chat/stream", "Chat", public, false, 200},
 			from: body, fields: chatFields(), input: true, scopeVariable: "input.collection"},
 		{Route: Route{http.MethodPost, "/v1/analytics/events", "RecordEvents", public, false, 202},
@@ -208,6 +217,33 @@ func searchFields() []field {
 			{name: "date_before", variable: "input.filters.dateBefore", kind: date},
 		}},
 	}
+}
+
+// prefixName is the field that marks a search of a query that is being typed.
+const prefixName = "prefix"
+
+// publicSearchFields returns the fields of a search by an API key.
+func publicSearchFields() []field {
+	fields := append(searchFields(), prefixField(), distinctField())
+	for _, f := range facetFields("Counted when named.") {
+		switch f.name {
+		case "facets":
+			f.allowed = []string{"section", "version", "tags", "doc_type", "language", "source", "date"}
+			fields = append(fields, f)
+		case "facet_limit":
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}
+
+func prefixField() field { return field{name: prefixName, variable: "input.prefix", kind: boolean} }
+
+func distinctField() field {
+	return field{name: "distinct", variable: "input.distinct", format: &format{
+		regexp.MustCompile(fmt.Sprintf("^(%s|%s.{1,%d})$", strings.Join(search.DistinctFields(), "|"), regexp.QuoteMeta(search.DistinctMetadata), search.MaxMetadataKey)),
+		"must be one of " + strings.Join(search.DistinctFields(), ", ") + ", or metadata. and a key",
+	}}
 }
 
 func chatFields() []field {

@@ -42,9 +42,10 @@ func talkRows() map[string]any {
 	}
 	pair := object{"publishableKey": "svc_pk_abcdef", "secretKey": "svc_sk_cdefgh", "apiKey": key}
 	return map[string]any{
-		"search":          object{"results": []any{hit}, "total": 1, "limit": 10, "offset": 0, "tookMs": 1.25, "didYouMean": nil, "corrected": []any{}, "warnings": []any{}, "facets": facets},
+		"search":          object{"results": []any{hit}, "total": 1, "limit": 10, "offset": 0, "tookMs": 1.25, "didYouMean": nil, "corrected": []any{}, "warnings": []any{}, "facets": facets, "counts": nil},
 		"embeddingModels": []any{object{"name": "builtin-static-256-2", "dimensions": 256, "isDefault": true, "failing": false}},
 		"searchQuality":   []any{quality()}, "measureSearchQuality": quality(),
+		"completions":  object{"completions": []any{"queues"}, "titles": []any{object{"title": "Queues", "documentId": documentID, "url": nil}}},
 		"searchFacets": facets, "searchSuggestions": []any{object{"text": "Queues", "documentId": documentID, "collectionId": collectionID}},
 		"conversations": page("end+of/conversations", conversation), "conversation": conversation, "renameConversation": conversation,
 		"deleteConversation": conversationID, "deleteConversations": 3, "setFeedback": opinion, "removeFeedback": messageID,

@@ -58,6 +58,9 @@ func examples() map[string][]example {
 			{target: "/v1/docs/search", body: `{"query":"q","filters":{"section":"a","other":1}}`},
 			{target: "/v1/docs/search", body: "{\n  \"query\": queues\n}"},
 			{target: "/v1/docs/search"},
+			{target: "/v1/docs/search", body: `{"query":"counted que","prefix":true,"distinct":"document","facets":["section","date"],"facet_limit":3}`},
+			{target: "/v1/docs/search", body: `{"query":"q","prefix":"yes"}`}, {target: "/v1/docs/search", body: `{"query":"q","distinct":"metadata."}`},
+			{target: "/v1/docs/search", body: `{"query":"q","facets":"section"}`}, {target: "/v1/docs/search", body: `{"query":"q","facets":["collection"]}`},
 		},
 		"GET /v1/docs/search": {
 			{target: "/v1/docs/search?query=queues"},
@@ -71,6 +74,12 @@ func examples() map[string][]example {
 			{target: "/v1/docs/search?query=%zz"},
 			{target: "/v1/docs/search?query=%00"},
 			{target: "/v1/docs/search?limit=1"},
+			{target: "/v1/docs/search?query=counted+que&prefix=true&distinct=metadata.product+name&facets=section,tags&facet_limit=3"},
+			{target: "/v1/docs/search?query=q&prefix=maybe"}, {target: "/v1/docs/search?query=q&distinct=path"}, {target: "/v1/docs/search?query=q&facets=connector"},
+		},
+		"GET /v1/docs/suggest": {
+			{target: "/v1/docs/suggest?q=que&limit=3&collection=" + collectionID}, {target: "/v1/docs/suggest?q=que&limit=21"}, {target: "/v1/docs/suggest?q=+"},
+			{target: "/v1/docs/suggest"}, {target: "/v1/docs/suggest?q=que", bare: true}, {target: "/v1/docs/suggest?q=que&collection=" + otherID},
 		},
 		"POST /v1/chat/stream": {
 			{target: "/v1/chat/stream", body: `{"message":"What are queues?","conversation_id":"` + conversationID + `","collection":"` + collectionID + `"}`},

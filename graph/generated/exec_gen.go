@@ -1602,6 +1602,7 @@ type ComplexityRoot struct {
 		ChatModels             func(childComplexity int) int
 		Collection             func(childComplexity int, id uuid.UUID) int
 		Collections            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder, matching *string) int
+		Completions            func(childComplexity int, q string, limit *int, collection *uuid.UUID) int
 		Connector              func(childComplexity int, id uuid.UUID) int
 		ConnectorKinds         func(childComplexity int) int
 		Connectors             func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID, status []connector.Status, typeArg *string, matching *string) int
@@ -1717,6 +1718,11 @@ type ComplexityRoot struct {
 		Unknown    func(childComplexity int) int
 	}
 
+	SearchCompletions struct {
+		Completions func(childComplexity int) int
+		Titles      func(childComplexity int) int
+	}
+
 	SearchCorrection struct {
 		From func(childComplexity int) int
 		To   func(childComplexity int) int
@@ -1817,6 +1823,7 @@ type ComplexityRoot struct {
 
 	SearchResults struct {
 		Corrected  func(childComplexity int) int
+		Counts     func(childComplexity int) int
 		DidYouMean func(childComplexity int) int
 		Facets     func(childComplexity int) int
 		Limit      func(childComplexity int) int
@@ -1831,6 +1838,12 @@ type ComplexityRoot struct {
 		CollectionID func(childComplexity int) int
 		DocumentID   func(childComplexity int) int
 		Text         func(childComplexity int) int
+	}
+
+	SearchTitle struct {
+		DocumentID func(childComplexity int) int
+		Title      func(childComplexity int) int
+		URL        func(childComplexity int) int
 	}
 
 	SearchWhyNot struct {
@@ -2559,6 +2572,7 @@ type QueryResolver interface {
 	Run(ctx context.Context, id uuid.UUID, agentID *uuid.UUID) (*ent.AgentRun, error)
 	Search(ctx context.Context, input model.SearchInput) (*model.SearchResults, error)
 	SearchFacets(ctx context.Context, input model.SearchFacetsInput) ([]*model.SearchFacet, error)
+	Completions(ctx context.Context, q string, limit *int, collection *uuid.UUID) (*model.SearchCompletions, error)
 	SearchSuggestions(ctx context.Context, prefix string, limit *int, collection *uuid.UUID) ([]*model.SearchSuggestion, error)
 	SignInMethods(ctx context.Context) (*model.SignInMethods, error)
 	SyncJob(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error)
@@ -9580,6 +9594,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Collections(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.CollectionOrder), args["matching"].(*string)), true
+	case "Query.completions":
+		if e.ComplexityRoot.Query.Completions == nil {
+			break
+		}
+
+		args, err := ec.field_Query_completions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Completions(childComplexity, args["q"].(string), args["limit"].(*int), args["collection"].(*uuid.UUID)), true
 	case "Query.connector":
 		if e.ComplexityRoot.Query.Connector == nil {
 			break
@@ -10440,6 +10465,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RecordedEvents.Unknown(childComplexity), true
 
+	case "SearchCompletions.completions":
+		if e.ComplexityRoot.SearchCompletions.Completions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchCompletions.Completions(childComplexity), true
+	case "SearchCompletions.titles":
+		if e.ComplexityRoot.SearchCompletions.Titles == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchCompletions.Titles(childComplexity), true
+
 	case "SearchCorrection.from":
 		if e.ComplexityRoot.SearchCorrection.From == nil {
 			break
@@ -10898,6 +10936,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SearchResults.Corrected(childComplexity), true
+	case "SearchResults.counts":
+		if e.ComplexityRoot.SearchResults.Counts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchResults.Counts(childComplexity), true
 	case "SearchResults.didYouMean":
 		if e.ComplexityRoot.SearchResults.DidYouMean == nil {
 			break
@@ -10965,6 +11009,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SearchSuggestion.Text(childComplexity), true
+
+	case "SearchTitle.documentId":
+		if e.ComplexityRoot.SearchTitle.DocumentID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchTitle.DocumentID(childComplexity), true
+	case "SearchTitle.title":
+		if e.ComplexityRoot.SearchTitle.Title == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchTitle.Title(childComplexity), true
+	case "SearchTitle.url":
+		if e.ComplexityRoot.SearchTitle.URL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchTitle.URL(childComplexity), true
 
 	case "SearchWhyNot.bestPassage":
 		if e.ComplexityRoot.SearchWhyNot.BestPassage == nil {
@@ -15983,6 +16046,15 @@ type AgentRunEvent {
   search(input: SearchInput!): SearchResults! @surface(on: [PUBLIC, DASHBOARD, INTERNAL, MCP])
   "The distribution of documents over the values of their fields: the documents of a search, or without a query those of the filters."
   searchFacets(input: SearchFacetsInput!): [SearchFacet!]! @surface(on: [DASHBOARD, INTERNAL, MCP])
+  "What a query may become that is being typed: words of passages and titles of documents that the caller may read. It costs a tenth of a query."
+  completions(
+    "What was typed. Its last word may be incomplete."
+    q: String!
+    "Of completions and of titles, 1 to 20."
+    limit: Int = 8
+    "One collection; when omitted, the default one of a key, or all in the scope of a session."
+    collection: ID
+  ): SearchCompletions! @surface(on: [PUBLIC, DASHBOARD, INTERNAL])
   "Titles of documents that match the typed text, the best first."
   searchSuggestions(
     "The last word may be incomplete."
@@ -16003,14 +16075,19 @@ input SearchInput {
   limit: Int = 10
   "How many results are skipped."
   offset: Int = 0
-  "0 to 1; results below it are omitted."
+  "0 to 1; results below it are omitted. Without it, a search with prefix also returns results below the default that have one of the words."
   minScore: Float
   "Wrap the query's terms in snippets in mark tags."
   highlight: Boolean = false
   filters: SearchFilters
-  "Also match words that begin with the last word: search as you type. Dashboard only."
+  "Also match words that begin with the last word: search as you type. Such a search is not logged and costs a tenth of a query."
   prefix: Boolean = false
-  "Count the documents of the results by their fields; they are not counted when omitted. Dashboard only."
+  """
+  One result for each document (document), or for all documents with the same section, version, doc_type, language, collection, source or
+  value of a key of their metadata (metadata.product). Documents without a value are not the same. total counts these results.
+  """
+  distinct: String
+  "Count the documents of the results by their fields; they are not counted when omitted. Keys count by section, version, tags, doc_type, language, source and date."
   facets: FacetsInput
   "Explain the score of each result. Dashboard only."
   explain: Boolean = false
@@ -16092,6 +16169,18 @@ type SearchFacetValue {
   until: Time
 }
 
+type SearchCompletions {
+  "The typed text with its last word completed, the most common words first; without the text itself."
+  completions: [String!]!
+  titles: [SearchTitle!]!
+}
+
+type SearchTitle {
+  title: String!
+  documentId: ID!
+  url: String
+}
+
 type SearchSuggestion {
   "Title of a document."
   text: String!
@@ -16140,6 +16229,8 @@ type SearchResults {
   tookMs: Float!
   "In the requested order; null without facets."
   facets: [SearchFacet!]
+  "The same as facets, left out of responses of REST without facets."
+  counts: [SearchFacet!] @sparse
   "The query with its misspelled words corrected, whose results these are; null when nothing was corrected."
   didYouMean: String @sparse
   "The words that were corrected, because no passage has them; empty for none."
@@ -22172,6 +22263,16 @@ func (ec *executionContext) childFields_RecordedEvents(ctx context.Context, fiel
 	return nil, fmt.Errorf("no field named %q was found under type RecordedEvents", field.Name)
 }
 
+func (ec *executionContext) childFields_SearchCompletions(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "completions":
+		return ec.fieldContext_SearchCompletions_completions(ctx, field)
+	case "titles":
+		return ec.fieldContext_SearchCompletions_titles(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SearchCompletions", field.Name)
+}
+
 func (ec *executionContext) childFields_SearchCorrection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "from":
@@ -22382,6 +22483,8 @@ func (ec *executionContext) childFields_SearchResults(ctx context.Context, field
 		return ec.fieldContext_SearchResults_tookMs(ctx, field)
 	case "facets":
 		return ec.fieldContext_SearchResults_facets(ctx, field)
+	case "counts":
+		return ec.fieldContext_SearchResults_counts(ctx, field)
 	case "didYouMean":
 		return ec.fieldContext_SearchResults_didYouMean(ctx, field)
 	case "corrected":
@@ -22402,6 +22505,18 @@ func (ec *executionContext) childFields_SearchSuggestion(ctx context.Context, fi
 		return ec.fieldContext_SearchSuggestion_collectionId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SearchSuggestion", field.Name)
+}
+
+func (ec *executionContext) childFields_SearchTitle(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "title":
+		return ec.fieldContext_SearchTitle_title(ctx, field)
+	case "documentId":
+		return ec.fieldContext_SearchTitle_documentId(ctx, field)
+	case "url":
+		return ec.fieldContext_SearchTitle_url(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SearchTitle", field.Name)
 }
 
 func (ec *executionContext) childFields_SearchWhyNot(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -26337,6 +26452,36 @@ func (ec *executionContext) field_Query_collections_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["matching"] = arg5
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_completions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "q",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["q"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "limit",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["limit"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "collection",
+		func(ctx context.Context, v any) (*uuid.UUID, error) {
+			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["collection"] = arg2
 	return args, nil
 }
 
@@ -63682,6 +63827,73 @@ func (ec *executionContext) fieldContext_Query_searchFacets(ctx context.Context,
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_completions(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_completions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Completions(ctx, fc.Args["q"].(string), fc.Args["limit"].(*int), fc.Args["collection"].(*uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"PUBLIC", "DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.SearchCompletions
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.SearchCompletions
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.SearchCompletions
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SearchCompletions) graphql.Marshaler {
+			return ec.marshalNSearchCompletions2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchCompletions(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_completions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SearchCompletions(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_completions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_searchSuggestions(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -65399,6 +65611,61 @@ func (ec *executionContext) _RecordedEvents_unknown(ctx context.Context, field g
 }
 func (ec *executionContext) fieldContext_RecordedEvents_unknown(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("RecordedEvents", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchCompletions_completions(ctx context.Context, field graphql.CollectedField, obj *model.SearchCompletions) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchCompletions_completions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Completions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchCompletions_completions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchCompletions", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SearchCompletions_titles(ctx context.Context, field graphql.CollectedField, obj *model.SearchCompletions) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchCompletions_titles(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Titles, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.SearchTitle) graphql.Marshaler {
+			return ec.marshalNSearchTitle2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchTitleᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchCompletions_titles(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SearchCompletions",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SearchTitle(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _SearchCorrection_from(ctx context.Context, field graphql.CollectedField, obj *model.SearchCorrection) (ret graphql.Marshaler) {
@@ -67340,6 +67607,38 @@ func (ec *executionContext) fieldContext_SearchResults_facets(_ context.Context,
 	return fc, nil
 }
 
+func (ec *executionContext) _SearchResults_counts(ctx context.Context, field graphql.CollectedField, obj *model.SearchResults) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchResults_counts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Counts, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.SearchFacet) graphql.Marshaler {
+			return ec.marshalOSearchFacet2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFacetᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchResults_counts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SearchResults",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SearchFacet(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _SearchResults_didYouMean(ctx context.Context, field graphql.CollectedField, obj *model.SearchResults) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -67485,6 +67784,75 @@ func (ec *executionContext) _SearchSuggestion_collectionId(ctx context.Context, 
 }
 func (ec *executionContext) fieldContext_SearchSuggestion_collectionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SearchSuggestion", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _SearchTitle_title(ctx context.Context, field graphql.CollectedField, obj *model.SearchTitle) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchTitle_title(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Title, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchTitle_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchTitle", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SearchTitle_documentId(ctx context.Context, field graphql.CollectedField, obj *model.SearchTitle) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchTitle_documentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DocumentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchTitle_documentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchTitle", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _SearchTitle_url(ctx context.Context, field graphql.CollectedField, obj *model.SearchTitle) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchTitle_url(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.URL, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchTitle_url(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchTitle", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _SearchWhyNot_documentId(ctx context.Context, field graphql.CollectedField, obj *model.SearchWhyNot) (ret graphql.Marshaler) {
@@ -79481,7 +79849,7 @@ func (ec *executionContext) unmarshalInputSearchInput(ctx context.Context, obj a
 		asMap["explain"] = false
 	}
 
-	fieldsInOrder := [...]string{"query", "collection", "limit", "offset", "minScore", "highlight", "filters", "prefix", "facets", "explain"}
+	fieldsInOrder := [...]string{"query", "collection", "limit", "offset", "minScore", "highlight", "filters", "prefix", "distinct", "facets", "explain"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -79544,6 +79912,13 @@ func (ec *executionContext) unmarshalInputSearchInput(ctx context.Context, obj a
 				return it, err
 			}
 			it.Prefix = data
+		case "distinct":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("distinct"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Distinct = data
 		case "facets":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("facets"))
 			data, err := ec.unmarshalOFacetsInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFacetsInput(ctx, v)
@@ -95316,6 +95691,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "completions":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_completions(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "searchSuggestions":
 			field := field
 
@@ -96070,6 +96467,49 @@ func (ec *executionContext) _RecordedEvents(ctx context.Context, sel ast.Selecti
 	return out
 }
 
+var searchCompletionsImplementors = []string{"SearchCompletions"}
+
+func (ec *executionContext) _SearchCompletions(ctx context.Context, sel ast.SelectionSet, obj *model.SearchCompletions) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, searchCompletionsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SearchCompletions")
+		case "completions":
+			out.Values[i] = ec._SearchCompletions_completions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "titles":
+			out.Values[i] = ec._SearchCompletions_titles(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var searchCorrectionImplementors = []string{"SearchCorrection"}
 
 func (ec *executionContext) _SearchCorrection(ctx context.Context, sel ast.SelectionSet, obj *model.SearchCorrection) graphql.Marshaler {
@@ -96746,6 +97186,11 @@ func (ec *executionContext) _SearchResults(ctx context.Context, sel ast.Selectio
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "counts":
+			out.Values[i] = ec._SearchResults_counts(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "didYouMean":
 			out.Values[i] = ec._SearchResults_didYouMean(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -96807,6 +97252,54 @@ func (ec *executionContext) _SearchSuggestion(ctx context.Context, sel ast.Selec
 		case "collectionId":
 			out.Values[i] = ec._SearchSuggestion_collectionId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var searchTitleImplementors = []string{"SearchTitle"}
+
+func (ec *executionContext) _SearchTitle(ctx context.Context, sel ast.SelectionSet, obj *model.SearchTitle) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, searchTitleImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SearchTitle")
+		case "title":
+			out.Values[i] = ec._SearchTitle_title(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "documentId":
+			out.Values[i] = ec._SearchTitle_documentId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "url":
+			out.Values[i] = ec._SearchTitle_url(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -104049,6 +104542,16 @@ func (ec *executionContext) unmarshalNRunAgentInput2githubᚗcomᚋmagpieᚑsear
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalNSearchCompletions2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchCompletions(ctx context.Context, sel ast.SelectionSet, v *model.SearchCompletions) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SearchCompletions(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNSearchCorrection2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchCorrectionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchCorrection) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -104305,6 +104808,32 @@ func (ec *executionContext) unmarshalNSearchTier2githubᚗcomᚋmagpieᚑsearch�
 
 func (ec *executionContext) marshalNSearchTier2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchTier(ctx context.Context, sel ast.SelectionSet, v model.SearchTier) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) marshalNSearchTitle2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchTitleᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SearchTitle) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSearchTitle2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchTitle(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSearchTitle2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchTitle(ctx context.Context, sel ast.SelectionSet, v *model.SearchTitle) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SearchTitle(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNSearchWhyNot2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchWhyNot(ctx context.Context, sel ast.SelectionSet, v *model.SearchWhyNot) graphql.Marshaler {

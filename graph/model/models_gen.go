@@ -1397,6 +1397,12 @@ type RunAgentInput struct {
 	ConversationID *uuid.UUID `json:"conversationId,omitempty"`
 }
 
+type SearchCompletions struct {
+	// The typed text with its last word completed, the most common words first; without the text itself.
+	Completions []string       `json:"completions"`
+	Titles      []*SearchTitle `json:"titles"`
+}
+
 // A word of a query and the nearest word of the passages, which was searched for in its place.
 type SearchCorrection struct {
 	From string `json:"from"`
@@ -1513,14 +1519,17 @@ type SearchInput struct {
 	Limit *int `json:"limit,omitempty"`
 	// How many results are skipped.
 	Offset *int `json:"offset,omitempty"`
-	// 0 to 1; results below it are omitted.
+	// 0 to 1; results below it are omitted. Without it, a search with prefix also returns results below the default that have one of the words.
 	MinScore *float64 `json:"minScore,omitempty"`
 	// Wrap the query's terms in snippets in mark tags.
 	Highlight *bool          `json:"highlight,omitempty"`
 	Filters   *SearchFilters `json:"filters,omitempty"`
-	// Also match words that begin with the last word: search as you type. Dashboard only.
+	// Also match words that begin with the last word: search as you type. Such a search is not logged and costs a tenth of a query.
 	Prefix *bool `json:"prefix,omitempty"`
-	// Count the documents of the results by their fields; they are not counted when omitted. Dashboard only.
+	// One result for each document (document), or for all documents with the same section, version, doc_type, language, collection, source or
+	// value of a key of their metadata (metadata.product). Documents without a value are not the same. total counts these results.
+	Distinct *string `json:"distinct,omitempty"`
+	// Count the documents of the results by their fields; they are not counted when omitted. Keys count by section, version, tags, doc_type, language, source and date.
 	Facets *FacetsInput `json:"facets,omitempty"`
 	// Explain the score of each result. Dashboard only.
 	Explain *bool `json:"explain,omitempty"`
@@ -1629,6 +1638,8 @@ type SearchResults struct {
 	TookMs float64 `json:"tookMs"`
 	// In the requested order; null without facets.
 	Facets []*SearchFacet `json:"facets,omitempty"`
+	// The same as facets, left out of responses of REST without facets.
+	Counts []*SearchFacet `json:"counts,omitempty"`
 	// The query with its misspelled words corrected, whose results these are; null when nothing was corrected.
 	DidYouMean *string `json:"didYouMean,omitempty"`
 	// The words that were corrected, because no passage has them; empty for none.
@@ -1642,6 +1653,12 @@ type SearchSuggestion struct {
 	Text         string    `json:"text"`
 	DocumentID   uuid.UUID `json:"documentId"`
 	CollectionID uuid.UUID `json:"collectionId"`
+}
+
+type SearchTitle struct {
+	Title      string    `json:"title"`
+	DocumentID uuid.UUID `json:"documentId"`
+	URL        *string   `json:"url,omitempty"`
 }
 
 // Why a document is not among the results of a search.

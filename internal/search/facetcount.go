@@ -70,7 +70,7 @@ func (e *Engine) countResults(ctx context.Context, scope viewer.Scope, q *Query)
 	}
 	var ranked []rank.Result
 	if len(passes) > 0 && passes[0].filter == nil {
-		ranking, err := e.ranker.Search(ctx, s.parts, question, rank.Options{MinScore: q.MinScore, Now: q.unixNow()})
+		ranking, err := e.ranker.Search(ctx, s.parts, question, rank.Options{MinScore: q.MinScore, Lenient: q.Lenient, Now: q.unixNow()})
 		if err != nil {
 			return nil, fmt.Errorf("rank: %w", err)
 		}
@@ -110,7 +110,7 @@ func (s *searcher) runPass(ctx context.Context, q *Query, ranked []rank.Result, 
 				return err
 			}
 		}
-		ranking, err := s.engine.ranker.Search(ctx, parts, p.question, rank.Options{MinScore: q.MinScore, Now: q.unixNow()})
+		ranking, err := s.engine.ranker.Search(ctx, parts, p.question, rank.Options{MinScore: q.MinScore, Lenient: q.Lenient, Now: q.unixNow()})
 		if err != nil {
 			return fmt.Errorf("rank: %w", err)
 		}

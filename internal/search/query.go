@@ -39,6 +39,14 @@ type Query struct {
 	Filters   Filters
 	// AsYouType also matches words that begin with the last word.
 	AsYouType bool
+	// Lenient also returns passages below MinScore that have a word of the query, such as
+	// those of a word that is being typed.
+	Lenient bool
+	// Distinct returns the best result of each document (DistinctDocument), or of all
+	// documents with the same value: of one of DistinctFields, or of a key of metadata
+	// (DistinctMetadata and the key). Documents without a value are not alike. "" returns all
+	// results. Results.Total counts what is returned on all pages; facets count all documents.
+	Distinct string
 	// Explain asks for the explanations of the hits.
 	Explain bool
 	// Facets asks for counts over the results; nil for none.
@@ -81,13 +89,14 @@ type Filters struct {
 }
 
 // Validate returns an apierr error for the first field that is out of range. It names the
-// fields query, limit, offset, min_score, first, ranges[i] and fields.
+// fields query, limit, offset, min_score, distinct, first, ranges[i] and fields.
 func (q *Query) Validate() error {
 	return cmp.Or(
 		validateText("query", q.Text),
 		validateLimit(q.Limit, MaxLimit),
 		validateOffset(q.Offset),
 		validateMinScore(q.MinScore),
+		validateDistinct(q.Distinct),
 		q.Facets.validate(),
 	)
 }

@@ -65,7 +65,7 @@ func (s *searcher) rerank(ctx context.Context, q *Query, question string, ranked
 		r.Score = min(r.Score, lowest)
 		reranked = append(reranked, r)
 	}
-	if q.MinScore > 0 {
+	if q.MinScore > 0 && !q.Lenient {
 		reranked = slices.DeleteFunc(reranked, func(r rank.Result) bool { return r.Score < q.MinScore })
 	}
 	return reranked, false, nil

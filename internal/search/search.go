@@ -80,9 +80,13 @@ func (e *Engine) attempt(ctx context.Context, scope viewer.Scope, states []index
 	if verify {
 		limit = 0 // others take the places of results that are hidden
 	}
-	ranking, err := e.ranker.Search(ctx, s.parts, question, rank.Options{MinScore: q.MinScore, Now: q.unixNow(), Limit: limit, Explain: q.Explain})
+	ranking, err := e.ranker.Search(ctx, s.parts, question, rank.Options{MinScore: q.MinScore, Lenient: q.Lenient, Now: q.unixNow(), Limit: limit, Explain: q.Explain})
 	if err != nil {
 		return nil, false, fmt.Errorf("rank: %w", err)
+	}
+	groups, err := s.grouping(ctx, q, ranking.Results)
+	if err != nil {
+		return nil, false, err
 	}
 	results := &Results{
 		Total: ranking.Total, LexicalOnly: s.lexicalOnly, Corrected: respelling.Corrected, DidYouMean: respelling.Meant,
@@ -91,7 +95,7 @@ func (e *Engine) attempt(ctx context.Context, scope viewer.Scope, states []index
 	ranked := ranking.Results
 	counted := ranked // by facets
 	if verify {
-		v, err := verified(ctx, ranked, e.needed(q))
+		v, err := verified(ctx, ranked, e.needed(q), &groups)
 		if err != nil {
 			return nil, false, err
 		}
@@ -107,6 +111,10 @@ func (e *Engine) attempt(ctx context.Context, scope viewer.Scope, states []index
 		if results.Total = len(ranked); !verify {
 			counted = ranked
 		}
+	}
+	if groups.distinct {
+		results.Total = len(groups.first(counted))
+		ranked = groups.first(ranked)
 	}
 	page := ranked[min(q.Offset, len(ranked)):]
 	page = page[:min(q.Limit, len(page))]
@@ -145,9 +153,9 @@ func (e *Engine) needed(q *Query) int {
 }
 
 // rankLimit returns the number of results that the ranker must return: those up to the
-// end of the page. Facets and reranking need all of them, for which it returns 0.
+// end of the page. Facets, groups and reranking need all of them, for which it returns 0.
 func (e *Engine) rankLimit(q *Query) int {
-	if q.Facets != nil || e.opt.Reranker != nil {
+	if q.Facets != nil || q.Distinct != "" || e.opt.Reranker != nil {
 		return 0
 	}
 	return min(q.Offset, rank.PoolSize) + q.Limit

@@ -17,11 +17,24 @@ import (
 // A Suggestion is a title that completes a text.
 type Suggestion struct {
 	Title                string
+	URL                  string // of the document, "" if it has none
 	Document, Collection uuid.UUID
 }
 
-// suggestionDepth is the number of documents whose titles are considered.
-const suggestionDepth = 100
+// Suggestions are what an unfinished query may become.
+type Suggestions struct {
+	// Completions are the query with its last word completed, in the order of how many of
+	// the best documents have that word.
+	Completions []string
+	Titles      []Suggestion
+}
+
+// suggestionDepth is the number of documents whose titles are considered, and
+// completionDepth the number of those whose best passages are read for words.
+const (
+	suggestionDepth = 100
+	completionDepth = 50
+)
 
 // Suggest returns titles of documents in scope that have the last word of the query's text,
 // or a word that begins with it: at most Limit (1 to MaxSuggestions), best first, each
@@ -31,15 +44,32 @@ func (e *Engine) Suggest(ctx context.Context, scope viewer.Scope, q Query) ([]Su
 	if err := cmp.Or(validateLimit(q.Limit, MaxSuggestions), validateText("prefix", q.Text)); err != nil {
 		return nil, err
 	}
-	suggestions, err := e.suggest(ctx, scope, &q)
+	suggestions, err := e.suggest(ctx, scope, &q, false)
 	if err != nil {
 		return nil, fmt.Errorf("suggest titles: %w", readable(err))
+	}
+	return suggestions.Titles, nil
+}
+
+// Complete returns what the query may become: at most Limit completions and as many
+// titles, as Suggest does. A completion is a word of a passage that the viewer may read.
+// It calls Query.Admit. Errors are those of Search.
+func (e *Engine) Complete(ctx context.Context, scope viewer.Scope, q Query) (*Suggestions, error) {
+	if err := cmp.Or(validateLimit(q.Limit, MaxSuggestions), validateText("q", q.Text)); err != nil {
+		return nil, err
+	}
+	suggestions, err := e.suggest(ctx, scope, &q, true)
+	if err != nil {
+		return nil, fmt.Errorf("complete a query: %w", readable(err))
 	}
 	return suggestions, nil
 }
 
-func (e *Engine) suggest(ctx context.Context, scope viewer.Scope, q *Query) ([]Suggestion, error) {
+func (e *Engine) suggest(ctx context.Context, scope viewer.Scope, q *Query, words bool) (*Suggestions, error) {
 	states, err := e.states(ctx, scope, q)
+	if err == nil && q.Admit != nil {
+		err = q.Admit(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +101,7 @@ func (e *Engine) suggest(ctx context.Context, scope viewer.Scope, q *Query) ([]S
 	if verify, err := verifies(ctx); err != nil {
 		return nil, err
 	} else if verify {
-		v, err := verified(ctx, best, len(best))
+		v, err := verified(ctx, best, len(best), &grouping{})
 		if err != nil {
 			return nil, err
 		}
@@ -82,15 +112,27 @@ func (e *Engine) suggest(ctx context.Context, scope viewer.Scope, q *Query) ([]S
 		return nil, err
 	}
 	parsed := e.analyzer.Parse(question.Text(), q.Filters.language())
-	out := []Suggestion{}
+	out := &Suggestions{Completions: []string{}, Titles: []Suggestion{}}
 	titles := make(map[string]bool)
 	for _, r := range best {
 		h := hits[r.Passage]
-		if h == nil || len(out) == q.Limit || titles[strings.ToLower(h.Title)] || !e.titleMatches(h, &parsed) {
+		if h == nil || len(out.Titles) == q.Limit || titles[strings.ToLower(h.Title)] || !e.titleMatches(h, &parsed) {
 			continue
 		}
 		titles[strings.ToLower(h.Title)] = true
-		out = append(out, Suggestion{Title: h.Title, Document: h.Document, Collection: h.Collection})
+		out.Titles = append(out.Titles, Suggestion{Title: h.Title, URL: h.address, Document: h.Document, Collection: h.Collection})
+	}
+	if words && parsed.Prefix != "" {
+		c := completer{analyzer: e.analyzer, prefix: parsed.Prefix, words: map[string]*completedWord{}, raw: map[string]string{}}
+		for _, r := range best[:min(len(best), completionDepth)] {
+			if h := hits[r.Passage]; h != nil {
+				c.read(h)
+			}
+		}
+		last := slices.IndexFunc(parsed.Words, func(w analysis.QueryWord) bool { // a compound comes before its parts
+			return w.End == len(question.Text())
+		})
+		out.Completions = c.completions(question.Text(), parsed.Words[last].Start, q.Text, q.Limit)
 	}
 	return out, nil
 }

@@ -34,12 +34,13 @@ type verification struct {
 	unanswered bool // a source did not answer
 }
 
-// verified asks the sources about results, best first, until enough of them may be
+// verified asks the sources about results, best first, until enough groups of them may be
 // shown. Results that are not needed are left out.
-func verified(ctx context.Context, ranked []rank.Result, needed int) (verification, error) {
+func verified(ctx context.Context, ranked []rank.Result, needed int, groups *grouping) (verification, error) {
 	v := verification{hidden: map[uuid.UUID]bool{}}
+	shown := map[group]bool{}
 	most := min(verifyBatch, max(needed, minVerified)) // the first batch mostly suffices
-	for asked := 0; len(ranked) > 0 && len(v.shown) < needed && asked < maxVerified; most = verifyBatch {
+	for asked := 0; len(ranked) > 0 && len(shown) < needed && asked < maxVerified; most = verifyBatch {
 		documents, seen, part := []uuid.UUID{}, map[uuid.UUID]bool{}, 0
 		for ; part < len(ranked) && len(documents) < most; part++ {
 			if id := ranked[part].Document; !seen[id] {
@@ -52,11 +53,13 @@ func verified(ctx context.Context, ranked []rank.Result, needed int) (verificati
 			return v, fmt.Errorf("verify who may read results: %w", err)
 		}
 		v.unanswered = v.unanswered || verdict.Unanswered
-		for _, r := range ranked[:part] {
+		for i := range ranked[:part] {
+			r := &ranked[i]
 			if verdict.Hidden[r.Document] {
 				v.hidden[r.Document] = true
 			} else {
-				v.shown = append(v.shown, r)
+				v.shown = append(v.shown, *r)
+				shown[groups.of(r)] = true
 			}
 		}
 		asked += len(documents)

@@ -69,9 +69,16 @@ func (s *Source) Complete(ctx context.Context, prefix string, limit int) ([]stri
 		case 2*s.selection.passages < s.state.passages: // several passages are read for each selected one
 			scan /= 4
 		}
-		err := s.query(ctx, func(b *pgx.Batch) {
-			b.Queue(countCompletionsQuery, s.workspace, s.collection, s.filter, query.String(), prefix, anyPassage, scan, limit).Query(read)
-		})
+		count := func() error {
+			return s.query(ctx, func(b *pgx.Batch) {
+				b.Queue(countCompletionsQuery, s.workspace, s.collection, s.filter, query.String(), prefix, anyPassage, scan, limit).Query(read)
+			})
+		}
+		err := count()
+		if err == nil && len(frequencies) == 0 && anyPassage && s.selection.passages > maxCompleteScan {
+			anyPassage = false // few passages have such a word
+			err = count()
+		}
 		if err != nil {
 			return nil, fmt.Errorf("complete a word: %w", err)
 		}

@@ -126,18 +126,12 @@ func (r *respeller) incompleteLast(ctx context.Context, words []analysis.QueryWo
 	if n < 0 || !r.isPrefix(&words[n]) {
 		return words, nil
 	}
-	for _, p := range r.parts {
-		terms, err := p.Source.Complete(ctx, r.question.prefix, maxCompletions)
-		if err != nil {
-			return nil, err
-		}
-		visible, err := p.Source.Contains(ctx, terms)
-		if err != nil {
-			return nil, err
-		}
-		if slices.Contains(visible, true) {
-			return words[:n], nil
-		}
+	terms, err := completeLast(ctx, r.parts, r.question)
+	if err != nil {
+		return nil, err
+	}
+	if len(terms) > 0 {
+		return words[:n], nil
 	}
 	return words, nil
 }

@@ -146,8 +146,8 @@ func descending(a, b float64) int {
 	}
 }
 
-// confident returns the keys that reach the minimum score, at most maxPerDocument
-// of each document.
+// confident returns the keys that reach the minimum score, or with Options.Lenient have
+// a word of the question: at most maxPerDocument of each document.
 func (s *search) confident(all []scored, order []sortKey) []sortKey {
 	if s.scratch.documents == nil {
 		s.scratch.documents = make(map[uuid.UUID]int)
@@ -158,7 +158,12 @@ func (s *search) confident(all []scored, order []sortKey) []sortKey {
 	for _, o := range order {
 		c := &all[o.index]
 		if c.key < s.opt.MinScore {
-			break
+			if !s.opt.Lenient {
+				break
+			}
+			if c.evidence.Lexical == 0 {
+				continue
+			}
 		}
 		n := count[c.Document] + 1
 		if n > maxPerDocument {

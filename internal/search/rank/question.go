@@ -30,10 +30,14 @@ type Question struct {
 	terms     []string // of all words, each once
 	// exact says that the question names an identifier or a quoted phrase. Feedback
 	// would only blur it.
-	exact    bool
-	prefix   string // prefix of the last word, "" for a whole word
-	phrases  []Phrase
-	excluded []Phrase
+	exact bool
+	// prefix is what the last word begins with, "" for a whole word; unfinished is the index
+	// of that word, -1 for none, and inflected are stems that it may get.
+	prefix     string
+	unfinished int
+	inflected  []string
+	phrases    []Phrase
+	excluded   []Phrase
 }
 
 type questionWord struct {
@@ -67,7 +71,7 @@ func newQuestion(a *analysis.Analyzer, text, language string, asYouType bool, jo
 		}
 	}
 	long := typed > maxTypedWords
-	q := &Question{text: text, language: language, asYouType: asYouType, parsed: parsed.Words, joins: joins}
+	q := &Question{text: text, language: language, asYouType: asYouType, parsed: parsed.Words, joins: joins, unfinished: -1}
 	if !long {
 		q.exact = len(parsed.Phrases) > 0
 		for _, p := range parsed.Phrases {
@@ -77,8 +81,8 @@ func newQuestion(a *analysis.Analyzer, text, language string, asYouType bool, jo
 			q.excluded = append(q.excluded, Phrase(p))
 		}
 	}
-	if asYouType {
-		q.prefix = parsed.Prefix
+	if asYouType && parsed.Prefix != "" {
+		q.prefix, q.inflected = parsed.Prefix, a.Completions(parsed.Prefix, language)
 	}
 	onlyStops := !slices.ContainsFunc(parsed.Words, func(w analysis.QueryWord) bool { return !w.Stop })
 	indexes := make(map[string]int) // of words, by term
@@ -87,6 +91,10 @@ func newQuestion(a *analysis.Analyzer, text, language string, asYouType bool, jo
 	for i, w := range parsed.Words {
 		part := w.End <= wholeEnd
 		if w.Stop && !onlyStops && !part && (!w.Quoted || long) {
+			if q.prefix != "" && w.End == len(text) { // it may become another word
+				q.unfinished = len(q.words)
+				q.words = append(q.words, questionWord{surface: w.Surface, count: 1})
+			}
 			continue
 		}
 		if !long && w.Exact && !w.Part && isIdentifier(w.Surface) {
@@ -102,6 +110,9 @@ func newQuestion(a *analysis.Analyzer, text, language string, asYouType bool, jo
 			w.Part = false // it is written in the question
 		}
 		n := q.add(&w, indexes)
+		if q.prefix != "" {
+			q.unfinished = n
+		}
 		if part && i == owner {
 			q.addTerms(n, whole, indexes)
 		}

@@ -53,6 +53,8 @@ type Options struct {
 	// MinScore is the lowest score of a result. With 0 every candidate is a result,
 	// and the passages of a document are not limited.
 	MinScore float64
+	// Lenient keeps results below MinScore that have a word of the question.
+	Lenient bool
 	// Now is the reference time of freshness in Unix seconds; 0 ignores freshness.
 	Now int64
 	// Limit is the largest number of results returned; 0 returns all.
@@ -196,15 +198,14 @@ func (s *search) weightWords(ctx context.Context) error {
 	words := make([][]string, len(s.question.words))
 	for i, w := range s.question.words {
 		words[i] = w.terms
-		prefix := ""
 		switch {
-		case i == len(words)-1 && s.question.prefix != "":
-			prefix = s.question.prefix
+		case i == s.question.unfinished:
+			var err error
+			if words[i], err = s.lastWord(ctx, w.terms); err != nil {
+				return err
+			}
 		case w.lone:
-			prefix = w.terms[0]
-		}
-		if prefix != "" {
-			completions, err := s.complete(ctx, prefix)
+			completions, err := s.complete(ctx, w.terms[0])
 			if err != nil {
 				return err
 			}
@@ -295,31 +296,6 @@ func (s *search) documentFrequencies(ctx context.Context, terms []string) ([]int
 		}
 	}
 	return sums, nil
-}
-
-// maxCompletions is the largest number of terms that a prefix is completed to.
-const maxCompletions = 30
-
-func (s *search) complete(ctx context.Context, prefix string) ([]string, error) {
-	var all []string
-	for _, p := range s.parts {
-		terms, err := p.Source.Complete(ctx, prefix, maxCompletions)
-		if err != nil {
-			return nil, err
-		}
-		all = union(all, terms)
-	}
-	return all, nil
-}
-
-func union(a, b []string) []string {
-	out := slices.Clone(a)
-	for _, s := range b {
-		if !slices.Contains(out, s) {
-			out = append(out, s)
-		}
-	}
-	return out
 }
 
 // The sizes of a part's candidate pool in a search with a minimum score. Passages

@@ -18,6 +18,10 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
+// TypingFraction is the number of searches of a query that is being typed that count as one
+// query.
+const TypingFraction = 10
+
 // MaxLimit is the largest limit that can be set.
 const MaxLimit = 1_000_000_000_000
 
@@ -41,6 +45,7 @@ type Quota struct {
 
 	mu      sync.Mutex
 	counted map[period]int64 // not written yet
+	typed   map[period]int64 // what is left of the last query that was counted for typing, in fractions
 
 	writing sync.Mutex // one writer at a time, so that Usage sees all or nothing
 	stop    chan struct{}
@@ -66,7 +71,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, o Options) *Quota {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	q := &Quota{pool: pool, o: o, counted: map[period]int64{}, stop: make(chan struct{})}
+	q := &Quota{pool: pool, o: o, counted: map[period]int64{}, typed: map[period]int64{}, stop: make(chan struct{})}
 	q.limits = ttlcache.New(q.readLimit, ttlcache.Options{MaxAge: o.MaxLimitAge, Now: o.Now})
 	q.stopped.Add(1)
 	go func() {
@@ -94,6 +99,54 @@ func (q *Quota) Charge(ctx context.Context) error {
 		return err
 	}
 	return q.Take(ctx, scope)
+}
+
+// ChargeTyping counts a search of a query that is being typed: the first of TypingFraction
+// of a workspace counts a query as Charge does, on each node.
+func (q *Quota) ChargeTyping(ctx context.Context) error {
+	if v, ok := viewer.From(ctx); ok && v.Surface == viewer.SurfaceInternal {
+		return nil
+	}
+	scope, err := viewer.ScopeOf(ctx)
+	if err != nil {
+		return err
+	}
+	workspace, err := scope.Workspace()
+	if err != nil {
+		return apierr.Wrap("count the query", err)
+	}
+	at := period{workspace, monthOf(q.o.Now())}
+	if q.spendTyped(at) {
+		return nil
+	}
+	if err := q.Take(ctx, scope); err != nil {
+		return err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for old := range q.typed {
+		if !old.month.Equal(at.month) {
+			delete(q.typed, old)
+		}
+	}
+	q.typed[at] += TypingFraction - 1
+	return nil
+}
+
+// spendTyped takes a fraction of a query that was counted. ok is false if none is left.
+func (q *Quota) spendTyped(at period) (ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	left := q.typed[at]
+	if left == 0 {
+		return false
+	}
+	if left == 1 {
+		delete(q.typed, at)
+	} else {
+		q.typed[at] = left - 1
+	}
+	return true
 }
 
 // Take counts one query of the scope's workspace. It returns quota_exceeded if the limit is

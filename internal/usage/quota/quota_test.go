@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -463,5 +464,41 @@ func BenchmarkTake(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+func TestSearchesWhileTypingCountATenth(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	q := h.node(quota.Options{})
+	for _, most := range []int64{0, 3} {
+		s := h.workspace("W")
+		limit(t, q, s, most)
+		workspace, err := s.Workspace()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := viewer.With(t.Context(), viewer.Viewer{Workspace: workspace, Kind: viewer.KindKey, Surface: viewer.SurfacePublic, AllCollections: true})
+		var counted []int64
+		for i := range 31 {
+			if err := q.ChargeTyping(ctx); code(err) != "" && (i < 30 || code(err) != apierr.QuotaExceeded) {
+				t.Fatalf("search %d with the limit %d: %v", i, most, err)
+			} else if err == nil && i == 30 && most > 0 {
+				t.Error("a search over the limit is admitted")
+			}
+			if i%10 == 0 {
+				counted = append(counted, usage(t, q, s).Queries)
+			}
+		}
+		if want := []int64{1, 2, 3, 4 - most/3}; !slices.Equal(counted, want) {
+			t.Errorf("after 1, 11, 21 and 31 searches with the limit %d, %v queries are counted, want %v", most, counted, want)
+		}
+		system := viewer.With(t.Context(), viewer.System(workspace))
+		if err := q.ChargeTyping(system); err != nil {
+			t.Errorf("Magpie itself is charged: %v", err)
+		}
+	}
+	if err := q.ChargeTyping(t.Context()); err == nil {
+		t.Error("nobody is charged")
 	}
 }

@@ -6,6 +6,8 @@
 /** @typedef {import("./magpie.d.ts").Options} Options */
 /** @typedef {import("./magpie.d.ts").SearchParams} SearchParams */
 /** @typedef {import("./magpie.d.ts").SearchResults} SearchResults */
+/** @typedef {import("./magpie.d.ts").SuggestParams} SuggestParams */
+/** @typedef {import("./magpie.d.ts").Suggestions} Suggestions */
 /** @typedef {import("./magpie.d.ts").ChatParams} ChatParams */
 /** @typedef {import("./magpie.d.ts").ChatEvent} ChatEvent */
 /** @typedef {import("./magpie.d.ts").RequestOptions} RequestOptions */
@@ -162,6 +164,27 @@ function pause(ms, signal) {
   });
 }
 
+/**
+ * Returns the data of a response, which must have a list.
+ * @param {Response} response
+ * @param {AbortSignal | undefined} signal
+ * @param {string} list
+ * @param {string} message
+ */
+async function answerOf(response, signal, list, message) {
+  let data, cause;
+  try {
+    data = (await response.json())?.data;
+  } catch (thrown) {
+    signal?.throwIfAborted();
+    cause = thrown;
+  }
+  if (!Array.isArray(data?.[list])) {
+    throw new MagpieError({ status: response.status, code: "bad_response", message, requestId: response.headers.get("X-Request-Id"), cause });
+  }
+  return data;
+}
+
 /** The answer to a message: an async iterable of events that can be read once. */
 class ChatStream {
   #open;
@@ -243,20 +266,22 @@ class Magpie {
    */
   async search(params, { signal, headers } = {}) {
     const response = await this.#post("/v1/docs/search", typeof params === "string" ? { query: params } : params, { signal, headers, again: true });
-    let data, cause;
-    try {
-      data = (await response.json())?.data;
-    } catch (thrown) {
-      signal?.throwIfAborted();
-      cause = thrown;
-    }
-    if (!Array.isArray(data?.results)) {
-      throw new MagpieError({
-        status: response.status, code: "bad_response", message: "The answer is not a list of results",
-        requestId: response.headers.get("X-Request-Id"), cause,
-      });
-    }
-    return data;
+    const data = await answerOf(response, signal, "results", "The answer is not a list of results");
+    // Not enumerable, so that the results stay those of the server.
+    return Object.defineProperty(data, "requestId", { value: response.headers.get("X-Request-Id") });
+  }
+
+  /**
+   * Returns what a query may become that is being typed: completions and titles.
+   * @param {SuggestParams | string} params the parameters or what was typed
+   * @param {RequestOptions} [options]
+   * @returns {Promise<Suggestions>}
+   */
+  async suggest(params, { signal, headers } = {}) {
+    const given = typeof params === "string" ? { q: params } : params;
+    const query = new URLSearchParams(Object.entries(given).filter(([, value]) => value !== undefined && value !== null).map(([name, value]) => [name, String(value)]));
+    const response = await this.#send("/v1/docs/suggest?" + query, { method: "GET", signal, headers, again: true });
+    return answerOf(response, signal, "completions", "The answer has no completions");
   }
 
   /**
@@ -271,21 +296,24 @@ class Magpie {
     return new ChatStream(() => this.#post("/v1/chat/stream", body, { signal, headers, accept: "text/event-stream" }), signal);
   }
 
+  #post(path, params, options) {
+    return this.#send(path, { ...options, method: "POST", body: JSON.stringify(params) });
+  }
+
   /**
-   * Sends a POST request. It retries once after the rate limit was exceeded and,
-   * for requests without an effect, after a network error.
+   * Sends a request. It retries once after the rate limit was exceeded and, for
+   * requests without an effect, after a network error.
    */
-  async #post(path, params, { signal, headers, accept = "application/json", again = false }) {
-    const body = JSON.stringify(params);
+  async #send(path, { method, body, signal, headers, accept = "application/json", again = false }) {
     for (let last = false; ; last = true) {
       signal?.throwIfAborted();
       const sent = {
-        ...headers, Accept: accept, "Content-Type": "application/json", "X-Service-Key": this.#key,
-        ...(this.#sign ? await signature(this.#key, body) : undefined),
+        ...headers, Accept: accept, "X-Service-Key": this.#key, ...(body === undefined ? undefined : { "Content-Type": "application/json" }),
+        ...(this.#sign ? await signature(this.#key, body ?? "") : undefined),
       };
       let response;
       try {
-        response = await this.#fetch(this.baseUrl + path, { method: "POST", headers: sent, body, signal, credentials: "omit", cache: "no-store" });
+        response = await this.#fetch(this.baseUrl + path, { method, headers: sent, body, signal, credentials: "omit", cache: "no-store" });
       } catch (cause) {
         signal?.throwIfAborted();
         if (!again || last) throw new MagpieError({ code: "network_error", message: "The server could not be reached", cause });

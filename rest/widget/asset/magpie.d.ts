@@ -48,6 +48,44 @@ export interface SearchParams {
   /** Wraps the words of the query in `<mark>` in the snippets. */
   highlight?: boolean;
   filters?: Filters;
+  /** The query is being typed: its last word also counts as the beginning of a word. */
+  prefix?: boolean;
+  /** One result for each value: `document`, `section`, `version`, `doc_type`, `language`, `collection`, `source`, or `metadata.` and a key. */
+  distinct?: string;
+  /** Counts documents by these. */
+  facets?: FacetName[];
+  /** Values of each facet, 1 to 100; default 20. */
+  facet_limit?: number;
+}
+
+export type FacetName = "section" | "version" | "tags" | "doc_type" | "language" | "source" | "date";
+
+/** How many documents of the results have which value. */
+export interface Facet {
+  name: FacetName;
+  documents: number;
+  /** Documents without a value. */
+  missing: number;
+  /** Number of values. */
+  distinct: number;
+  /** Sum of the counts of values that are not listed. */
+  other_count: number;
+  values: { value: string; label: string; count: number; selected: boolean; from: string | null; until: string | null }[];
+}
+
+export interface SuggestParams {
+  /** What was typed, at most 200 characters. */
+  q: string;
+  /** Of completions and of titles, 1 to 20; default 8. */
+  limit?: number;
+  /** The ID of a collection; default the key's default collection. */
+  collection?: string;
+}
+
+export interface Suggestions {
+  /** What was typed with its last word completed. */
+  completions: string[];
+  titles: { title: string; document_id: string; url: string | null }[];
 }
 
 /** A passage in the results. */
@@ -85,6 +123,10 @@ export interface SearchResults {
   /** The corrected query, whose results these are; only if a word was misspelled. */
   did_you_mean?: string;
   corrected?: { from: string; to: string }[];
+  /** Only if facets were asked for. */
+  facets?: Facet[];
+  /** The ID of the request in the server's log; not enumerable. */
+  readonly requestId: string | null;
 }
 
 export interface ChatParams {
@@ -157,6 +199,8 @@ export declare class Magpie {
   readonly baseUrl: string;
   /** Searches. */
   search(params: SearchParams | string, options?: RequestOptions): Promise<SearchResults>;
+  /** Returns what a query may become that is being typed. */
+  suggest(params: SuggestParams | string, options?: RequestOptions): Promise<Suggestions>;
   /** Asks a question. The request is sent when the stream is read. */
   chat(params: ChatParams | string, options?: RequestOptions): ChatStream;
 }

@@ -256,3 +256,15 @@ export async function a_signature_is_the_hmac_of_time_and_body() {
   const made = await signature("svc_sk_secret", "{\"query\":\"gr\u00fc\u00dfe\"}", 1795521601000.7);
   equal(made, { "X-Service-Timestamp": "1795521601000", "X-Service-Signature": "2edc87f02b7ffd269bd99c27c8ed6557f5b2b97075048785994f945d34d0dab0" });
 }
+
+export async function suggestionsAreAskedForByAddress() {
+  const answer = { data: { completions: ["a b"], titles: [] } };
+  const fetch = plays(json(answer, 200, { "X-Request-Id": "r-7" }), json({ data: {} }), json(none, 200, { "X-Request-Id": "r-8" }));
+  equal(await client(fetch).suggest({ q: "a & b", limit: 3, collection: undefined }), answer.data);
+  await fails(client(fetch).suggest("x"), { code: "bad_response", status: 200 });
+  const [{ url, method, body, headers }] = fetch.asked;
+  equal([url, method, body, headers["X-Service-Key"], headers["Content-Type"]], ["https://search.example.com/v1/docs/suggest?q=a+%26+b&limit=3", "GET", undefined, "svc_pk_x", undefined]);
+  const found = await client(fetch).search({ query: "x", prefix: true, distinct: "document", facets: ["tags"] });
+  equal([found.requestId, found], ["r-8", none.data]);
+  equal(fetch.asked[2].body, JSON.stringify({ query: "x", prefix: true, distinct: "document", facets: ["tags"] }));
+}
