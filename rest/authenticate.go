@@ -11,6 +11,7 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/ratelimit"
+	"github.com/magpie-search/magpie/internal/request/accesslog"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -41,7 +42,7 @@ func (x *exchange) authenticate(raw []byte) error {
 // with an optional session checks a token that is sent.
 func (x *exchange) authenticateSession() error {
 	if x.route.Anonymous && (!x.route.optionalSession || len(x.r.Header.Values("Authorization")) == 0) {
-		x.ctx = viewer.With(x.ctx, viewer.Viewer{Kind: viewer.KindAnonymous, Surface: viewer.SurfaceDashboard})
+		x.admit(viewer.Viewer{Kind: viewer.KindAnonymous, Surface: viewer.SurfaceDashboard})
 		return nil
 	}
 	required := apierr.New(apierr.Unauthorized, "Session required")
@@ -57,8 +58,14 @@ func (x *exchange) authenticateSession() error {
 		return apierr.Wrap("check the session", err)
 	}
 	v.Surface = viewer.SurfaceDashboard
-	x.ctx = viewer.With(x.ctx, v)
+	x.admit(v)
 	return nil
+}
+
+// admit sets the viewer of the request.
+func (x *exchange) admit(v viewer.Viewer) {
+	x.ctx = viewer.With(x.ctx, v)
+	accesslog.From(x.ctx).SetCaller(v)
 }
 
 // bearer returns the token of the only Authorization header.
@@ -80,6 +87,7 @@ func (x *exchange) authenticateKey(raw []byte) error {
 		x.peekRate(x.anonymousCaller())
 		return err
 	}
+	accesslog.From(x.ctx).SetCaller(key.Viewer) // also of a request that is refused below
 	if origin := x.r.Header.Get("Origin"); origin != "" && !key.Publishable && x.t.leaks != nil {
 		x.t.leaks.ReportLeak(x.ctx, key, origin)
 	}
@@ -114,7 +122,7 @@ func (x *exchange) authenticateKey(raw []byte) error {
 	if v.EndUser, err = x.endUser(key); err != nil {
 		return err
 	}
-	x.ctx = viewer.With(x.ctx, v)
+	x.admit(v)
 	return nil
 }
 

@@ -6,6 +6,6 @@
 // the OpenAPI document.
 //
 // It imports gqlgen's graphql packages, gqlparser, rs/cors and the leaves
-// rest/openapi, internal/apierr, viewer, authn, ratelimit, requestid and
+// rest/openapi, internal/apierr, viewer, authn, ratelimit, accesslog, requestid and
 // storedop; not ent and not graph.
 package rest

@@ -17,6 +17,7 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/ratelimit"
+	"github.com/magpie-search/magpie/internal/request/accesslog"
 	"github.com/magpie-search/magpie/internal/request/requestid"
 	"github.com/magpie-search/magpie/internal/request/storedop"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -86,6 +87,7 @@ func (x *exchange) serve() error {
 	if found == nil {
 		return x.noRoute(allowed)
 	}
+	accesslog.From(x.ctx).SetRoute(found.Pattern)
 	if err := x.rejectHead(); err != nil {
 		return err
 	}

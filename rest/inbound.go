@@ -9,6 +9,7 @@ import (
 
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/event"
+	"github.com/magpie-search/magpie/internal/request/accesslog"
 )
 
 // EventInbox receives the deliveries of inbound integrations. [inbox.Inbox] implements it.
@@ -46,10 +47,11 @@ func (h *Webhooks) serveEvent(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, apierr.New(apierr.MethodNotAllowed, "Method not allowed; this path allows POST"))
 		return
 	}
-	text := r.URL.Query().Get("integration")
+	text, route := r.URL.Query().Get("integration"), eventRoot+parts[0]+"/"+parts[1]
 	if len(parts) == 3 {
-		text = parts[2]
+		text, route = parts[2], route+"/{integration}"
 	}
+	accesslog.From(r.Context()).SetRoute(route)
 	integration := uuid.Nil
 	if text != "" || len(parts) == 3 {
 		id, err := uuid.Parse(text)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/ratelimit"
+	"github.com/magpie-search/magpie/internal/request/accesslog"
 	"github.com/magpie-search/magpie/internal/request/requestid"
 )
 
@@ -90,19 +91,22 @@ func (h *Webhooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case suffix == "validate" && !h.opt.Inbox.ProbesAddress(kind):
 		h.fail(w, r, apierr.NotFound("Webhook"))
 	case suffix == "validate":
+		accesslog.From(r.Context()).SetRoute(webhookRoot + "{kind}/validate")
 		h.validate(w, r)
 	case r.Method != http.MethodPost:
 		w.Header().Set("Allow", http.MethodPost)
 		h.fail(w, r, apierr.New(apierr.MethodNotAllowed, "Method not allowed; this path allows POST"))
 	default:
-		connector := uuid.Nil
+		connector, route := uuid.Nil, webhookRoot+"{kind}"
 		if nested {
+			route += "/{connector}"
 			var err error
 			if connector, err = uuid.Parse(suffix); err != nil || connector == uuid.Nil || len(suffix) != len(connector.String()) {
 				h.fail(w, r, apierr.NotFound("Connector"))
 				return
 			}
 		}
+		accesslog.From(r.Context()).SetRoute(route)
 		h.deliver(w, r, kind, connector)
 	}
 }

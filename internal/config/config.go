@@ -2,6 +2,7 @@ package config
 
 import (
 	"log/slog"
+	"strings"
 	"time"
 )
 
@@ -21,6 +22,9 @@ type Config struct {
 	ListenAddr string `env:"LISTEN_ADDR" envDefault:"127.0.0.1:8080"`
 	// WorkerListenAddr is the host:port at which a worker serves health and metrics; empty for nowhere.
 	WorkerListenAddr string `env:"WORKER_LISTEN_ADDR"`
+	// PprofAddr is the host:port at which profiles of the process are served; empty for nowhere. Without a host it
+	// is the loopback interface.
+	PprofAddr string `env:"PPROF_ADDR"`
 	// BaseURL is the address of the service for clients; http:// and ListenAddr when empty.
 	BaseURL string `env:"BASE_URL"`
 	// DashboardURL is the address of the front end in links to people; BaseURL when empty.
@@ -169,6 +173,8 @@ type Config struct {
 	// Tesseract is the OCR program; empty looks it up, "off" does not read images.
 	Tesseract string `env:"TESSERACT"`
 
+	// AccessLog logs each finished request of the HTTP server.
+	AccessLog bool `env:"ACCESS_LOG" envDefault:"true"`
 	// LogLevel is debug, info, warn or error; LogFormat text or json.
 	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info"`
 	LogFormat string     `env:"LOG_FORMAT" envDefault:"text"`
@@ -200,6 +206,15 @@ func (c *Config) PublicURL() string {
 		return trimSlash(c.BaseURL)
 	}
 	return "http://" + c.ListenAddr
+}
+
+// ProfilesAddress returns the address of PPROF_ADDR, or "". Without a host it is the
+// loopback interface, so that only a host that is written out opens profiles to others.
+func (c *Config) ProfilesAddress() string {
+	if strings.HasPrefix(c.PprofAddr, ":") {
+		return "127.0.0.1" + c.PprofAddr
+	}
+	return c.PprofAddr
 }
 
 // DashboardAddress returns the address of the front end, without a trailing slash.

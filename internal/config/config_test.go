@@ -99,7 +99,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"DATABASE_URL=mysql://x", "DATABASE_URL=host=x password=hunter2", "DATABASE_URL=postgres://a:hunter2@[::1/x",
 		"MIGRATE_DATABASE_URL=x", "DATABASE_MAX_CONNECTIONS=-1", "DATABASE_MAX_CONNECTIONS=many",
 		"REDIS_URL=localhost:6379", "REDIS_URL=redis://", "REDIS_URL=unix://",
-		"LISTEN_ADDR=8080", "WORKER_LISTEN_ADDR=9090", "LISTEN_ADDR=localhost:http", "LISTEN_ADDR=:70000",
+		"LISTEN_ADDR=8080", "WORKER_LISTEN_ADDR=9090", "PPROF_ADDR=6060", "ACCESS_LOG=some", "LISTEN_ADDR=localhost:http", "LISTEN_ADDR=:70000",
 		"BASE_URL=magpie.example.com", "BASE_URL=https://user:hunter2@x", "BASE_URL=https://x/?a=b",
 		"DASHBOARD_ORIGINS=app.example.com", "DASHBOARD_ORIGINS=https://a.example.com/,*", "TRUSTED_PROXIES=10.0.0.0/33",
 		"METRICS_NETWORKS=everyone", "ALLOWED_PRIVATE_NETWORKS=10.0.0", "SHUTDOWN_TIMEOUT=soon", "SHUTDOWN_TIMEOUT=-1s", "DRAIN_TIME=-1s", "DRAIN_TIME=61m", "DRAIN_TIME=10",

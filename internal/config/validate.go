@@ -45,6 +45,12 @@ func (c *Config) Validate() error {
 		{"DATABASE_MAX_CONNECTIONS", func() error { return checkRange(c.DatabaseMaxConnections, 0, 10_000) }},
 		{"REDIS_URL", func() error { return checkRedisURL(c.RedisURL) }},
 		{"LISTEN_ADDR", func() error { return checkListenAddr(c.ListenAddr) }},
+		{"PPROF_ADDR", func() error {
+			if c.PprofAddr == "" {
+				return nil
+			}
+			return checkListenAddr(c.PprofAddr)
+		}},
 		{"WORKER_LISTEN_ADDR", func() error {
 			if c.WorkerListenAddr == "" {
 				return nil

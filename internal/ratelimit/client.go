@@ -12,9 +12,23 @@ import (
 // IPv6 address, the smallest network that a client gets. X-Forwarded-For counts
 // only as far as the hops are trusted proxies: the rest is the client's own claim.
 func Client(r *http.Request, proxies []netip.Prefix) string {
-	at, ok := hostAddress(r.RemoteAddr)
+	at, ok := Address(r, proxies)
 	if !ok {
 		return "unknown"
+	}
+	if at.Is6() {
+		if network, err := at.Prefix(64); err == nil {
+			return network.String()
+		}
+	}
+	return at.String()
+}
+
+// Address returns the whole address of the client of a request, by the same rule. It
+// is false if the connection has none.
+func Address(r *http.Request, proxies []netip.Prefix) (at netip.Addr, ok bool) {
+	if at, ok = hostAddress(r.RemoteAddr); !ok {
+		return at, false
 	}
 	if isTrusted(proxies, at) {
 		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -28,12 +42,7 @@ func Client(r *http.Request, proxies []netip.Prefix) string {
 			}
 		}
 	}
-	if at.Is6() {
-		if network, err := at.Prefix(64); err == nil {
-			return network.String()
-		}
-	}
-	return at.String()
+	return at, true
 }
 
 func isTrusted(proxies []netip.Prefix, at netip.Addr) bool {

@@ -70,6 +70,12 @@ func New(o Options) *Handler {
 	return h
 }
 
+// Paths returns the paths of the endpoints without those below ResourcePath and
+// ServerPath.
+func Paths() []string {
+	return []string{AuthorizePath, TokenPath, RegisterPath, RevokePath, ClientPath, ServerPath, ResourcePath}
+}
+
 // Serves reports whether a path is one of the endpoints.
 func Serves(path string) bool {
 	return strings.HasPrefix(path, "/oauth/") || path == ServerPath || path == ResourcePath || strings.HasPrefix(path, ResourcePath+"/") || strings.HasPrefix(path, ServerPath+"/")

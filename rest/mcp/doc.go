@@ -5,6 +5,6 @@
 // server keeps no sessions: any process answers any request.
 //
 // It imports gqlgen's graphql packages, gqlparser, rs/cors, the protocol's Go SDK
-// and the leaves internal/apierr, viewer, authn, ratelimit, requestid and storedop;
+// and the leaves internal/apierr, viewer, authn, ratelimit, accesslog, requestid and storedop;
 // not ent and not graph.
 package mcp

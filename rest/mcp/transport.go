@@ -22,6 +22,7 @@ import (
 
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/identity/authn"
+	"github.com/magpie-search/magpie/internal/request/accesslog"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -252,6 +253,7 @@ func (t *Transport) authenticatePerson(ctx context.Context, token string) (conte
 		return nil, apierr.Wrap("check the access token", err)
 	}
 	v.Surface = viewer.SurfaceMCP
+	accesslog.From(ctx).SetCaller(v)
 	return viewer.With(ctx, v), nil
 }
 

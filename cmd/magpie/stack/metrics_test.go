@@ -2,6 +2,7 @@ package stack_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -9,10 +10,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"github.com/magpie-search/magpie/cmd/magpie/stack"
+	"github.com/magpie-search/magpie/cmd/magpie/web"
 )
 
 // checkMetrics fails where a response of /metrics does not keep to Prometheus'
@@ -69,17 +72,18 @@ func (a addressLog) Handle(ctx context.Context, r slog.Record) error {
 	return a.Handler.Handle(ctx, r)
 }
 
-// A worker serves its health and its metrics at an address of its own, until it stops.
+// A worker serves its health and its metrics at an address of its own, and profiles at
+// another one, until it stops. It does not wait for a profile that somebody takes.
 func TestAWorkerServesHealthAndMetrics(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	c := *s.app.Config
-	c.WorkerListenAddr = "127.0.0.1:0"
-	log := addressLog{slog.NewTextHandler(t.Output(), nil), make(chan string, 1)}
+	c.WorkerListenAddr, c.PprofAddr = "127.0.0.1:0", ":0"
+	log := addressLog{slog.NewTextHandler(t.Output(), nil), make(chan string, 2)}
 	life, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- stack.RunWorker(life, &c, slog.New(log)) }()
-	base := "http://" + <-log.addresses
+	base, profiles := "http://"+<-log.addresses, <-log.addresses
 	get := func(path string) *http.Response {
 		t.Helper()
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+path, http.NoBody)
@@ -102,8 +106,46 @@ func TestAWorkerServesHealthAndMetrics(t *testing.T) {
 	if ready := get("/readyz"); ready.StatusCode != http.StatusOK {
 		t.Errorf("/readyz is %d", ready.StatusCode)
 	}
+	if missing := get("/debug/pprof/"); missing.StatusCode != http.StatusNotFound {
+		t.Errorf("profiles are beside health: %d", missing.StatusCode)
+	}
+	taken := c
+	taken.WorkerListenAddr, taken.PprofAddr = "", profiles
+	if err := stack.RunWorker(t.Context(), &taken, slog.New(slog.DiscardHandler)); !errors.Is(err, web.ErrInUse) || !strings.Contains(err.Error(), "PPROF_ADDR") {
+		t.Errorf("with an address that is in use: %v", err)
+	}
+	taken.ListenAddr = "127.0.0.1:0"
+	if err := stack.RunHTTP(t.Context(), &taken, slog.New(slog.DiscardHandler), "test", nil); !errors.Is(err, web.ErrInUse) || !strings.Contains(err.Error(), "PPROF_ADDR") {
+		t.Errorf("serving with an address that is in use: %v", err)
+	}
+	if !strings.HasPrefix(profiles, "127.0.0.1:") {
+		t.Errorf("profiles are served at %s", profiles)
+	}
+	base = "http://" + profiles
+	for path, want := range map[string]int{"/debug/pprof/": http.StatusOK, "/debug/pprof/goroutine?debug=1": http.StatusOK, "/debug/pprof/cmdline": http.StatusNotFound, "/healthz": http.StatusNotFound, "/": http.StatusNotFound} {
+		if got := get(path); got.StatusCode != want {
+			t.Errorf("%s is %d, want %d", path, got.StatusCode, want)
+		}
+	}
+	began := time.Now()
+	long := make(chan struct{})
+	go func() {
+		defer close(long)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/debug/pprof/trace?seconds=600", http.NoBody)
+		if err != nil {
+			return
+		}
+		if response, err := s.http.Do(request); err == nil {
+			_, _ = io.Copy(io.Discard, response.Body)
+			_ = response.Body.Close()
+		}
+	}()
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+	<-long
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("stopped after %s", took)
 	}
 }

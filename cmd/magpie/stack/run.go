@@ -22,7 +22,12 @@ func RunHTTP(ctx context.Context, c *config.Config, log *slog.Logger, version st
 	if err != nil {
 		return err
 	}
-	gate := web.NewGate(log)
+	unprofile, err := observe(ctx, profiles(c), log)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer unprofile()
+	gate := web.NewGate(log, web.AccessLog{Enabled: c.AccessLog, TrustedProxies: c.TrustedProxies})
 	server := web.Serve(ctx, listener, gate, log)
 	calm := context.WithoutCancel(ctx)
 	log.InfoContext(ctx, "listening", slog.String("address", listener.Addr().String()))

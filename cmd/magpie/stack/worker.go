@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
-	"time"
 
 	"github.com/magpie-search/magpie/cmd/magpie/web"
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
@@ -44,12 +42,17 @@ func (w *Worker) Stop() {
 // and metrics there.
 func RunWorker(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	giveWay()
-	gate := web.NewGate(log)
-	stop, err := observe(ctx, c, log, gate)
+	gate := web.NewGate(log, web.AccessLog{})
+	stop, err := observe(ctx, aside{"health and metrics", "--listen", c.WorkerListenAddr, gate}, log)
 	if err != nil {
 		return err
 	}
 	defer stop()
+	unprofile, err := observe(ctx, profiles(c), log)
+	if err != nil {
+		return err
+	}
+	defer unprofile()
 	app, err := wire.Await(ctx, c, log, gate.Misses)
 	if err != nil {
 		return unlessStopped(ctx, err)
@@ -64,22 +67,4 @@ func RunWorker(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	err = whileSchemaFits(ctx, app, app.Worker().Run)
 	app.Log.InfoContext(context.WithoutCancel(ctx), "stopped")
 	return errors.Join(err, app.Close())
-}
-
-// observe serves a handler at the address of the settings, if there is one, until stop.
-func observe(ctx context.Context, c *config.Config, log *slog.Logger, handler http.Handler) (stop func(), err error) {
-	if c.WorkerListenAddr == "" {
-		return func() {}, nil
-	}
-	listener, err := web.Listen(ctx, c.WorkerListenAddr)
-	if err != nil {
-		return nil, err
-	}
-	log.InfoContext(ctx, "listening", slog.String("address", listener.Addr().String()))
-	server := web.Serve(ctx, listener, handler, log)
-	return func() {
-		if err := server.Shutdown(context.WithoutCancel(ctx), time.Second); err != nil {
-			log.WarnContext(ctx, "health and metrics did not stop well", slog.Any("error", err))
-		}
-	}, nil
 }

@@ -3,6 +3,6 @@
 // metrics, the dashboard, and in development a playground for GraphQL and the widget.
 //
 // Allowed imports: gqlgen's handler packages, websocket, the folder dashboard,
-// cmd/magpie/metrics, and the leaves internal/apierr, viewer, ratelimit, requestid,
-// config and widget.
+// cmd/magpie/metrics, and the leaves internal/apierr, viewer, ratelimit, accesslog,
+// requestid, safetext, config and widget.
 package web

@@ -94,7 +94,7 @@ func TestAGateAnswersHealthAndDelaysOtherRequests(t *testing.T) {
 
 func testGate(t *testing.T) {
 	t.Helper()
-	g := web.NewGate(slog.New(slog.DiscardHandler))
+	g := web.NewGate(slog.New(slog.DiscardHandler), web.AccessLog{})
 	if a := try(g, http.MethodGet, "/healthz"); a != `200 {"status":"ok"}` {
 		t.Error(a)
 	}
@@ -120,7 +120,7 @@ func testGate(t *testing.T) {
 
 func TestAGateRejectsRequestsWithoutAPart(t *testing.T) {
 	t.Parallel()
-	g := web.NewGate(slog.New(slog.DiscardHandler))
+	g := web.NewGate(slog.New(slog.DiscardHandler), web.AccessLog{})
 	g.Misses("database")
 	for _, path := range []string{"/v1/docs/search", "/graphql"} {
 		w := httptest.NewRecorder()

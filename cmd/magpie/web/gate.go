@@ -23,6 +23,7 @@ const (
 // reported an unavailable part, they are rejected with 503.
 type Gate struct {
 	log     *slog.Logger
+	access  AccessLog
 	handler atomic.Pointer[http.Handler]
 
 	mu      sync.Mutex
@@ -32,8 +33,8 @@ type Gate struct {
 }
 
 // NewGate returns a closed Gate.
-func NewGate(log *slog.Logger) *Gate {
-	return &Gate{log: log, parts: map[string]string{}, changed: make(chan struct{})}
+func NewGate(log *slog.Logger, access AccessLog) *Gate {
+	return &Gate{log: log, access: access, parts: map[string]string{}, changed: make(chan struct{})}
 }
 
 // Misses reports that the process waits for a part.
@@ -77,7 +78,7 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		(*handler).ServeHTTP(w, r)
 		return
 	}
-	withRequestID(g.log, nil, http.HandlerFunc(g.closed)).ServeHTTP(w, r)
+	withRequestID(g.log, g.access, nil, http.HandlerFunc(g.closed)).ServeHTTP(w, r)
 }
 
 // closed serves requests without a handler.

@@ -21,6 +21,7 @@ import (
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/live/connection"
 	"github.com/magpie-search/magpie/internal/ratelimit"
+	"github.com/magpie-search/magpie/internal/request/accesslog"
 	"github.com/magpie-search/magpie/internal/request/body"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -99,6 +100,7 @@ func graphqlGuard(o Options, next http.Handler) http.Handler {
 				return
 			}
 		}
+		accesslog.From(r.Context()).SetCaller(who)
 		r = r.WithContext(ratelimit.WithClient(viewer.With(r.Context(), who), client))
 		if isWebSocket(r) {
 			next.ServeHTTP(w, r)

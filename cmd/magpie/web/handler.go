@@ -13,6 +13,7 @@ import (
 	"github.com/magpie-search/magpie/cmd/magpie/web/dashboard"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/request/accesslog"
 	"github.com/magpie-search/magpie/internal/viewer"
 	"github.com/magpie-search/magpie/rest/authorize"
 	"github.com/magpie-search/magpie/rest/widget"
@@ -66,6 +67,8 @@ type Options struct {
 	MetricsNetworks config.Networks
 	// TrustedProxies are the addresses whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
+	// LogRequests logs each finished request.
+	LogRequests bool
 	// Page enables the playground.
 	Page bool
 	// Version is the version of the program.
@@ -79,6 +82,7 @@ func New(o Options) http.Handler {
 	probe := newProbes(WorkerOptions{Ready: o.Ready, Drain: o.Drain, Metrics: o.Metrics, MetricsNetworks: o.MetricsNetworks, Log: o.Log})
 	root := rootHandler(o)
 	routes := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		accesslog.From(r.Context()).SetRoute(o.route(r))
 		switch path := r.URL.Path; {
 		case path == graphqlPath:
 			graphql.ServeHTTP(w, r)
@@ -108,7 +112,7 @@ func New(o Options) http.Handler {
 			writeError(w, apierr.NotFound("Page"))
 		}
 	})
-	return withRequestID(o.Log, o.Drain, measure(o.Metrics, recoverPanics(o.Log, routes)))
+	return withRequestID(o.Log, AccessLog{Enabled: o.LogRequests, TrustedProxies: o.TrustedProxies}, o.Drain, measure(o.Metrics, recoverPanics(o.Log, routes)))
 }
 
 // navigates reports whether a request is for the page of the dashboard: a browser

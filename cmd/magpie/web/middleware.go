@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/request/accesslog"
 	"github.com/magpie-search/magpie/internal/request/requestid"
 )
 
 // withRequestID sets the request ID, which is that of the client if it is acceptable,
-// and logs the request.
-func withRequestID(log *slog.Logger, drain *Drain, next http.Handler) http.Handler {
+// and logs the request when it has ended.
+func withRequestID(log *slog.Logger, access AccessLog, drain *Drain, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(requestid.Header)
 		if !requestid.Acceptable(id) {
@@ -26,9 +27,13 @@ func withRequestID(log *slog.Logger, drain *Drain, next http.Handler) http.Handl
 		start := time.Now()
 		recorded := &recorder{ResponseWriter: w, connection: connectionOf(r), drain: drain}
 		drain.closeConnection(w.Header())
-		next.ServeHTTP(recorded, r.WithContext(requestid.With(r.Context(), id)))
-		log.LogAttrs(r.Context(), slog.LevelDebug, "request", slog.String(requestid.LogKey, id), slog.String("method", r.Method),
-			slog.String("path", r.URL.Path), slog.Int("status", recorded.status()), slog.Duration("took", time.Since(start)))
+		ctx, entry := accesslog.With(requestid.With(r.Context(), id))
+		complete := false
+		defer func() { // also while a panic aborts the response
+			access.end(ctx, log, r, entry, recorded, start, !complete)
+		}()
+		next.ServeHTTP(recorded, r.WithContext(ctx))
+		complete = true
 	})
 }
 
@@ -61,6 +66,7 @@ type recorder struct {
 	drain      *Drain
 	code       int
 	wrote      bool
+	bytes      int64 // of the body
 }
 
 func (r *recorder) WriteHeader(code int) {
@@ -77,10 +83,15 @@ func (r *recorder) Write(b []byte) (int, error) {
 	r.start()
 	if r.isWholeBody(b) {
 		r.wrote = true
-		return r.writeWithHeader(b)
+		return r.counted(r.writeWithHeader(b))
 	}
 	r.wrote = true
-	return r.ResponseWriter.Write(b)
+	return r.counted(r.ResponseWriter.Write(b))
+}
+
+func (r *recorder) counted(n int, err error) (int, error) {
+	r.bytes += int64(n)
+	return n, err
 }
 
 // start sets the default status.

@@ -28,15 +28,20 @@ var ErrInUse = errors.New("is in use by another program")
 // Listen listens at an address. Its errors say what to do, and are ErrInUse if another
 // program uses the address.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
+	return ListenBy(ctx, address, "--listen")
+}
+
+// ListenBy is like Listen for an address that another flag or setting has.
+func ListenBy(ctx context.Context, address, setting string) (net.Listener, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	switch {
 	case err == nil:
 		return listener, nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("the address %s %w; choose another one with --listen", address, ErrInUse)
+		return nil, fmt.Errorf("the address %s %w; choose another one with %s", address, ErrInUse, setting)
 	case errors.Is(err, syscall.EACCES):
-		return nil, fmt.Errorf("this user may not listen at the address %s; choose a port above 1023 with --listen", address)
+		return nil, fmt.Errorf("this user may not listen at the address %s; choose a port above 1023 with %s", address, setting)
 	default:
 		return nil, fmt.Errorf("listen at %s: %w", address, err)
 	}

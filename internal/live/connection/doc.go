@@ -4,5 +4,5 @@
 // not read, and sends clients to another process when this one stops.
 //
 // Allowed imports: gqlgen's graphql package, websocket, internal/apierr,
-// internal/request/body and internal/viewer.
+// internal/request/accesslog, internal/request/body and internal/viewer.
 package connection

@@ -19,6 +19,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/request/accesslog"
 	"github.com/magpie-search/magpie/internal/request/body"
 	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -62,13 +63,16 @@ func (t webSocket) Do(w http.ResponseWriter, r *http.Request, exec graphql.Graph
 		server: t.server, ws: ws, exec: exec, header: r.Header, address: t.address(r.Context()), active: make(map[string]*running), maxBytes: body.MaxAnonymousBytes,
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(r.Context()))
+	ended := accesslog.From(r.Context()).Hold()
 	if !t.server.join(c) {
 		c.shut(goingAway())
 		c.stop()
+		ended()
 		return
 	}
 	go func() {
 		defer t.server.leave(c)
+		defer ended()
 		c.serve()
 	}()
 }
@@ -288,6 +292,7 @@ func (c *conn) init(m message) (release func(), refused *closing) {
 	}
 	c.maxBytes = body.Limit(v)
 	c.viewerCtx = viewer.With(c.ctx, v)
+	accesslog.From(c.ctx).SetCaller(v)
 	c.mu.Lock()
 	c.viewer, c.known, c.idleSince = v, true, time.Now()
 	c.timer.Stop()
