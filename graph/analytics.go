@@ -56,6 +56,13 @@ func analyticsEvent(in *model.EventInput) analytics.Event {
 	}
 }
 
+func visitorEvent(in *model.VisitorEventInput) analytics.Event {
+	return analytics.Event{
+		Type: strings.ToLower(string(in.Type)), Request: in.RequestID, Result: orZero(in.ResultID), Document: orZero(in.DocumentID),
+		Position: in.Position, Rating: strings.ToLower(string(orZero(in.Rating))), Reason: strings.ToLower(string(orZero(in.Reason))),
+	}
+}
+
 func (r *Resolver) usage(ctx context.Context) (*model.Usage, error) {
 	scope, err := viewer.ScopeOf(ctx)
 	if err != nil {

@@ -19,6 +19,10 @@ func (r *mutationResolver) RecordEvents(ctx context.Context, input model.RecordE
 	return r.Analytics.RecordByKey(ctx, one, many)
 }
 
+func (r *mutationResolver) RecordVisitorEvent(ctx context.Context, input model.VisitorEventInput) (*analytics.Recorded, error) {
+	return r.Analytics.RecordByVisitor(ctx, visitorEvent(&input))
+}
+
 func (r *queryResolver) QueryAnalytics(ctx context.Context, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) (*analytics.Report, error) {
 	return r.queryAnalytics(ctx, from, to, collectionID, apiKeyID, kind)
 }

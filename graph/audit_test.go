@@ -32,6 +32,7 @@ func unaudited() map[string]string {
 		"Mutation.removeGoldenQuestion":     "it is what measurements compare with, and changes no setting",
 		"Mutation.setFeedback":              "what one thinks of an answer is one's own",
 		"Mutation.removeFeedback":           "what one thinks of an answer is one's own",
+		"Mutation.recordVisitorEvent":       "events of visitors, which query analytics keep",
 		"Mutation.recordEvents":             "events of visitors, which query analytics keep",
 		"Mutation.deleteWorkspace":          "the entries of a workspace end with it",
 		"Mutation.startOAuth":               "nothing is kept of a connection but its beginning; the grant is noted when it is made",
@@ -74,7 +75,7 @@ func (h *fixture) entriesOf(t *testing.T, workspace uuid.UUID) []*ent.AuditEntry
 func auditor(t *testing.T, n *tenant, field string, f *ast.FieldDefinition) viewer.Viewer {
 	t.Helper()
 	switch {
-	case field == "Mutation.recordEvents":
+	case field == "Mutation.recordEvents", field == "Mutation.recordVisitorEvent":
 		return viewer.Viewer{Workspace: n.viewer.Workspace, Subject: n.key, Kind: viewer.KindKey, Surface: viewer.SurfacePublic, AllCollections: true, Secret: true}
 	case f.Directives.ForName("surface").Arguments.ForName("anonymous") != nil:
 		return anonymous()

@@ -191,11 +191,12 @@ func sourceCalls() map[string]maker {
 			_, job := h.deletedByJob(t, n, connector)
 			return call{query: "mutation($i: ID!, $c: ID!) { restoreDeletions(jobId: $i, connectorId: $c) { id } }", variables: map[string]any{"i": job, "c": connector}}
 		},
-		"Mutation.createAPIKey": fixed(`mutation { createAPIKey(input: {name: "New", allowedHosts: ["*"], allowAllCollections: true}) { publishableKey } }`, nil),
-		"Mutation.updateAPIKey": on(`mutation($i: ID!) { updateAPIKey(id: $i, input: {name: "Other"}) { id } }`, aKey),
-		"Mutation.rotateAPIKey": on("mutation($i: ID!) { rotateAPIKey(id: $i) { publishableKey } }", aKey),
-		"Mutation.revokeAPIKey": on("mutation($i: ID!) { revokeAPIKey(id: $i) { id } }", aKey),
-		"Mutation.recordEvents": fixed(`mutation { recordEvents(input: {event: {type: FEEDBACK, requestId: "some-request", rating: POSITIVE}}) { accepted } }`, nil),
+		"Mutation.createAPIKey":       fixed(`mutation { createAPIKey(input: {name: "New", allowedHosts: ["*"], allowAllCollections: true}) { publishableKey } }`, nil),
+		"Mutation.updateAPIKey":       on(`mutation($i: ID!) { updateAPIKey(id: $i, input: {name: "Other"}) { id } }`, aKey),
+		"Mutation.rotateAPIKey":       on("mutation($i: ID!) { rotateAPIKey(id: $i) { publishableKey } }", aKey),
+		"Mutation.revokeAPIKey":       on("mutation($i: ID!) { revokeAPIKey(id: $i) { id } }", aKey),
+		"Mutation.recordVisitorEvent": fixed(`mutation { recordVisitorEvent(input: {type: FEEDBACK, requestId: "3f0d5ac8-62a1-4f0e-9a77-0a4c1c1d9b11", rating: POSITIVE}) { accepted } }`, nil),
+		"Mutation.recordEvents":       fixed(`mutation { recordEvents(input: {event: {type: FEEDBACK, requestId: "some-request", rating: POSITIVE}}) { accepted } }`, nil),
 	}
 }
 

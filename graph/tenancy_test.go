@@ -170,6 +170,8 @@ func ownTrials(ada *tenant) map[string]trial {
 
 		"Mutation.recordEvents": {"mutation($i: ID!) { recordEvents(input: {event: {type: CLICK, requestId: \"ada\", documentId: $i}}) { accepted } }",
 			id("i", ada.document), "forbidden"},
+		"Mutation.recordVisitorEvent": {"mutation($i: ID!) { recordVisitorEvent(input: {type: CLICK, requestId: \"3f0d5ac8-62a1-4f0e-9a77-0a4c1c1d9b11\", documentId: $i}) { accepted } }",
+			id("i", ada.document), "forbidden"},
 
 		"Subscription.syncProgress":   {"subscription($i: ID!) { syncProgress(jobId: $i) { status } }", id("i", ada.job), "not_found"},
 		"Subscription.connectorSync":  {"subscription($i: ID!) { connectorSync(connectorId: $i) { job { status } } }", id("i", ada.connector), "not_found"},
@@ -313,12 +315,12 @@ func TestEveryRootFieldNamesItsSurface(t *testing.T) {
 					public = append(public, f.Name)
 				}
 			}
-			if root == schema.Mutation && f.Directives.ForName("role") == nil && d.Arguments.ForName("anonymous") == nil && f.Name != "recordEvents" {
+			if root == schema.Mutation && f.Directives.ForName("role") == nil && d.Arguments.ForName("anonymous") == nil && f.Name != "recordEvents" && f.Name != "recordVisitorEvent" {
 				t.Errorf("the mutation %s names no role", f.Name)
 			}
 		}
 	}
-	if !slices.Equal(public, []string{"search", "completions", "recordEvents", "chat"}) {
+	if !slices.Equal(public, []string{"search", "completions", "recordEvents", "recordVisitorEvent", "chat"}) {
 		t.Errorf("the public surface is %v", public)
 	}
 }

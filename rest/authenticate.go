@@ -92,8 +92,11 @@ func (x *exchange) authenticateKey(raw []byte) error {
 		x.t.leaks.ReportLeak(x.ctx, key, origin)
 	}
 	caller := x.callerOf(key)
-	if x.typing(raw) {
+	switch {
+	case x.typing(raw):
 		caller = caller.typing()
+	case x.route != nil && x.route.events:
+		caller.key += ":events" // visitors read what they have found, whatever they click
 	}
 	if err := x.checkSignature(key, presented, raw); err != nil {
 		x.peekRate(caller)

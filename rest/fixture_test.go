@@ -461,7 +461,8 @@ func rows() map[string]any {
 		},
 		"startSync": job, "syncJob": job, "syncJobs": page("", job), "cancelSync": job, "refreshPermissions": job, "retryItems": job,
 		"syncItems": page("", item), "allowItem": item, "connectorKinds": []any{kind}, "sourceFiles": page("end+of/files", file),
-		"recordEvents": object{"accepted": 2, "duplicates": 1, "unknown": 1},
+		"recordVisitorEvent": object{"accepted": 1, "duplicates": 0, "unknown": 0},
+		"recordEvents":       object{"accepted": 2, "duplicates": 1, "unknown": 1},
 	}
 	maps.Copy(all, peopleRows(tokens))
 	maps.Copy(all, inboundRows(kind))

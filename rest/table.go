@@ -58,6 +58,7 @@ type route struct {
 	textParameter   string   // the path parameter that is a text instead of an ID; empty for none
 	optionalSession bool     // an anonymous route that evaluates a session
 	mayForbid       bool     // an anonymous route that may answer 403
+	events          bool     // records events of visitors
 	typing          bool     // serves a query that is being typed
 	startsFlow      bool     // starts a flow that only the same browser can finish
 	finishesFlow    bool     // finishes a flow that the same browser has started
@@ -100,6 +101,9 @@ func newTable() []*route {
 			from: body, fields: []field{
 				{name: "events", variable: "input.events", single: "input.event", kind: objects, maxItems: maxEvents, fields: eventFields()},
 			}, input: true},
+
+		{Route: Route{http.MethodPost, "/v1/docs/events", "RecordVisitorEvent", public, false, 202},
+			from: body, fields: visitorEventFields(), input: true, events: true},
 
 		{Route: Route{http.MethodPost, "/api/v1/auth/login", "SignIn", dashboard, true, 200},
 			from: body, fields: []field{{name: "email", variable: "email", required: true}, {name: "password", variable: "password", required: true}}},
@@ -270,6 +274,19 @@ func eventFields() []field {
 		{name: "occurred_at", variable: "occurredAt", kind: timestamp},
 		{name: "event_id", variable: "eventId", maxLength: maxEventID},
 	}
+}
+
+// visitorEventFields returns the fields of an event of a visitor: those that a page sends.
+func visitorEventFields() []field {
+	var fields []field
+	for _, f := range eventFields() {
+		switch f.name {
+		case "type", "request_id", "result_id", "document_id", "position", "rating", "reason":
+			f.variable = "input." + f.variable
+			fields = append(fields, f)
+		}
+	}
+	return fields
 }
 
 func collectionFields(create bool) []field {

@@ -17,6 +17,8 @@ import (
 	"github.com/magpie-search/magpie/rest"
 )
 
+const visitID = "3f0d5ac8-62a1-4f0e-9a77-0a4c1c1d9b11"
+
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // example is a request of a transcript.
@@ -76,6 +78,11 @@ func examples() map[string][]example {
 			{target: "/v1/docs/search?limit=1"},
 			{target: "/v1/docs/search?query=counted+que&prefix=true&distinct=metadata.product+name&facets=section,tags&facet_limit=3"},
 			{target: "/v1/docs/search?query=q&prefix=maybe"}, {target: "/v1/docs/search?query=q&distinct=path"}, {target: "/v1/docs/search?query=q&facets=connector"},
+		},
+		"POST /v1/docs/events": {
+			{target: "/v1/docs/events", body: `{"type":"click","request_id":"` + visitID + `","result_id":"` + messageID + `","position":2,"comment":"x"}`},
+			{target: "/v1/docs/events", body: `{"type":"feedback","request_id":"` + visitID + `","rating":"positive","reason":"other"}`},
+			{target: "/v1/docs/events", body: `{"type":"look","request_id":"` + visitID + `"}`}, {target: "/v1/docs/events", body: `{"type":"click"}`}, {target: "/v1/docs/events", bare: true},
 		},
 		"GET /v1/docs/suggest": {
 			{target: "/v1/docs/suggest?q=que&limit=3&collection=" + collectionID}, {target: "/v1/docs/suggest?q=que&limit=21"}, {target: "/v1/docs/suggest?q=+"},

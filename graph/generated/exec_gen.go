@@ -1369,6 +1369,7 @@ type ComplexityRoot struct {
 		PauseConnector            func(childComplexity int, id uuid.UUID) int
 		PlanSync                  func(childComplexity int, connectorID uuid.UUID, input *model.StartSyncInput) int
 		RecordEvents              func(childComplexity int, input model.RecordEventsInput) int
+		RecordVisitorEvent        func(childComplexity int, input model.VisitorEventInput) int
 		RefreshCollectionStats    func(childComplexity int, id uuid.UUID) int
 		RefreshPermissions        func(childComplexity int, connectorID uuid.UUID) int
 		RefreshSession            func(childComplexity int, refreshToken string) int
@@ -2413,6 +2414,7 @@ type MutationResolver interface {
 	UpdateAgentMemory(ctx context.Context, id uuid.UUID, agentID *uuid.UUID, input model.UpdateAgentMemoryInput) (*ent.AgentMemory, error)
 	DeleteAgentMemory(ctx context.Context, id uuid.UUID, agentID *uuid.UUID) (uuid.UUID, error)
 	RecordEvents(ctx context.Context, input model.RecordEventsInput) (*analytics.Recorded, error)
+	RecordVisitorEvent(ctx context.Context, input model.VisitorEventInput) (*analytics.Recorded, error)
 	CreateAPIKey(ctx context.Context, input model.CreateAPIKeyInput) (*model.CreatedAPIKey, error)
 	UpdateAPIKey(ctx context.Context, id uuid.UUID, input model.UpdateAPIKeyInput) (*ent.APIKey, error)
 	RotateAPIKey(ctx context.Context, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) (*model.CreatedAPIKey, error)
@@ -8220,6 +8222,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RecordEvents(childComplexity, args["input"].(model.RecordEventsInput)), true
+	case "Mutation.recordVisitorEvent":
+		if e.ComplexityRoot.Mutation.RecordVisitorEvent == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_recordVisitorEvent_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RecordVisitorEvent(childComplexity, args["input"].(model.VisitorEventInput)), true
 	case "Mutation.refreshCollectionStats":
 		if e.ComplexityRoot.Mutation.RefreshCollectionStats == nil {
 			break
@@ -13098,6 +13111,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUpdateProfileInput,
 		ec.unmarshalInputUpdateToolIntegrationInput,
 		ec.unmarshalInputUserOrder,
+		ec.unmarshalInputVisitorEventInput,
 		ec.unmarshalInputWebhookToolInput,
 		ec.unmarshalInputWorkspaceInput,
 		ec.unmarshalInputWorkspaceOrder,
@@ -13634,6 +13648,11 @@ input UpdateAgentMemoryInput {
 extend type Mutation {
   "Records clicks and feedback, sent by a client's server with a secret key."
   recordEvents(input: RecordEventsInput!): RecordedEvents! @surface(on: [PUBLIC])
+  """
+  Records a click or a thumb of a visitor, sent by a page with either key. It counts once for a result, or a thumb once
+  for an answer, and only for a request of the same key.
+  """
+  recordVisitorEvent(input: VisitorEventInput!): RecordedEvents! @surface(on: [PUBLIC])
 }
 
 enum QueryKind {
@@ -13755,6 +13774,21 @@ type RecordedEvents {
   duplicates: Int!
   "Accepted events whose request is not known yet; they count when it is."
   unknown: Int!
+}
+
+input VisitorEventInput {
+  type: EventType!
+  "The X-Request-Id of the search or chat response, as the server chose it."
+  requestId: String!
+  "The result that was clicked."
+  resultId: ID
+  "The document of the result; a click needs one of them."
+  documentId: ID
+  "Rank of the result from 0, including offset."
+  position: Int
+  "Required for feedback."
+  rating: Rating
+  reason: FeedbackReason
 }
 `, BuiltIn: false},
 	{Name: "../schema/apikey.graphql", Input: `extend type Query {
@@ -24789,6 +24823,20 @@ func (ec *executionContext) field_Mutation_recordEvents_args(ctx context.Context
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.RecordEventsInput, error) {
 			return ec.unmarshalNRecordEventsInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRecordEventsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_recordVisitorEvent_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.VisitorEventInput, error) {
+			return ec.unmarshalNVisitorEventInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐVisitorEventInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -49937,6 +49985,73 @@ func (ec *executionContext) fieldContext_Mutation_recordEvents(ctx context.Conte
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_recordEvents_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_recordVisitorEvent(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_recordVisitorEvent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RecordVisitorEvent(ctx, fc.Args["input"].(model.VisitorEventInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"PUBLIC"})
+				if err != nil {
+					var zeroVal *analytics.Recorded
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *analytics.Recorded
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *analytics.Recorded
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *analytics.Recorded) graphql.Marshaler {
+			return ec.marshalNRecordedEvents2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋusageᚋanalyticsᚐRecorded(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_recordVisitorEvent(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RecordedEvents(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_recordVisitorEvent_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -81283,6 +81398,78 @@ func (ec *executionContext) unmarshalInputUserOrder(ctx context.Context, obj any
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputVisitorEventInput(ctx context.Context, obj any) (model.VisitorEventInput, error) {
+	var it model.VisitorEventInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"type", "requestId", "resultId", "documentId", "position", "rating", "reason"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "type":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("type"))
+			data, err := ec.unmarshalNEventType2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐEventType(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Type = data
+		case "requestId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestId"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestID = data
+		case "resultId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("resultId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ResultID = data
+		case "documentId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("documentId"))
+			data, err := ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DocumentID = data
+		case "position":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("position"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Position = data
+		case "rating":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rating"))
+			data, err := ec.unmarshalORating2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRating(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Rating = data
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalOFeedbackReason2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFeedbackReason(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputWebhookToolInput(ctx context.Context, obj any) (model.WebhookToolInput, error) {
 	var it model.WebhookToolInput
 	if obj == nil {
@@ -92286,6 +92473,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "recordEvents":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_recordEvents(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "recordVisitorEvent":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_recordVisitorEvent(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -106004,6 +106198,11 @@ func (ec *executionContext) unmarshalNVisibilityRule2githubᚗcomᚋmagpieᚑsea
 
 func (ec *executionContext) marshalNVisibilityRule2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐVisibilityRule(ctx context.Context, sel ast.SelectionSet, v model.VisibilityRule) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) unmarshalNVisitorEventInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐVisitorEventInput(ctx context.Context, v any) (model.VisitorEventInput, error) {
+	res, err := ec.unmarshalInputVisitorEventInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNWebhookToolInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐWebhookToolInput(ctx context.Context, v any) (model.WebhookToolInput, error) {

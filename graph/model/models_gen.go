@@ -2104,6 +2104,21 @@ type VisibilityGroup struct {
 	Name string `json:"name"`
 }
 
+type VisitorEventInput struct {
+	Type EventType `json:"type"`
+	// The X-Request-Id of the search or chat response, as the server chose it.
+	RequestID string `json:"requestId"`
+	// The result that was clicked.
+	ResultID *uuid.UUID `json:"resultId,omitempty"`
+	// The document of the result; a click needs one of them.
+	DocumentID *uuid.UUID `json:"documentId,omitempty"`
+	// Rank of the result from 0, including offset.
+	Position *int `json:"position,omitempty"`
+	// Required for feedback.
+	Rating *Rating         `json:"rating,omitempty"`
+	Reason *FeedbackReason `json:"reason,omitempty"`
+}
+
 type WebhookSubscription struct {
 	// The platform has confirmed it.
 	Active bool `json:"active"`

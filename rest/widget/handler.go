@@ -3,7 +3,10 @@ package widget
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"io/fs"
 	"net/http"
+	"path"
 	"strconv"
 	"strings"
 
@@ -18,6 +21,10 @@ const (
 )
 
 const (
+	// labelsFolder has the labels of the widget in other languages than English.
+	labelsFolder = "/widget/"
+
+	jsonType   = "application/json; charset=utf-8"
 	javaScript = "text/javascript; charset=utf-8"
 	typeScript = "text/x.typescript; charset=utf-8"
 	// cacheControl allows browsers to use a file for an hour, and for another day while
@@ -57,11 +64,22 @@ func New() (*Handler, error) {
 		return nil, err
 	}
 	h := &Handler{files: make(map[string]file)}
-	for path, f := range map[string]struct {
+	catalogues, err := fs.Glob(assets, "asset/labels/*.json")
+	if err != nil {
+		return nil, fmt.Errorf("list the labels: %w", err)
+	}
+	for _, name := range catalogues {
+		content, err := asset(strings.TrimPrefix(name, "asset/"))
+		if err != nil {
+			return nil, err
+		}
+		h.files[labelsFolder+path.Base(name)] = file{jsonType, newBody(content), newBody(compress.Gzip(content))}
+	}
+	for at, f := range map[string]struct {
 		kind    string
 		content []byte
 	}{ScriptPath: {javaScript, joined}, ClientPath: {javaScript, client}, TypesPath: {typeScript, types}} {
-		h.files[path] = file{f.kind, newBody(f.content), newBody(compress.Gzip(f.content))}
+		h.files[at] = file{f.kind, newBody(f.content), newBody(compress.Gzip(f.content))}
 	}
 	return h, nil
 }

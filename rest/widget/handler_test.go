@@ -3,9 +3,12 @@ package widget_test
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -131,5 +134,44 @@ func TestTheWidgetUsesNoDangerousFunctions(t *testing.T) {
 	}
 	if n := strings.Count(script, "://"); n != strings.Count(script, "http://www.w3.org/2000/svg") {
 		t.Errorf("the widget contains a URL: %d", n)
+	}
+}
+
+func TestEveryLanguageHasAllLabels(t *testing.T) {
+	t.Parallel()
+	script := get(t, http.MethodGet, "/widget.js").Body.String()
+	english := map[string]string{}
+	block := script[strings.Index(script, "const LABELS = {"):]
+	for _, m := range regexp.MustCompile(`(?m)^(\w+): "(.*)",$`).FindAllStringSubmatch(block[:strings.Index(block, "\n};")], -1) {
+		english[m[1]] = m[2]
+	}
+	languages := regexp.MustCompile(`const LANGUAGES = \[(.*)\];`).FindStringSubmatch(script)
+	if len(english) < 50 || languages == nil {
+		t.Fatalf("%d labels, languages %q", len(english), languages)
+	}
+	names := strings.Split(strings.ReplaceAll(languages[1], `"`, ""), ", ")
+	if len(names) != 9 {
+		t.Errorf("languages %q", names)
+	}
+	placeholder := regexp.MustCompile(`\{\w+\}`)
+	inside := func(label string) string {
+		found := placeholder.FindAllString(label, -1)
+		slices.Sort(found)
+		return strings.Join(found, "")
+	}
+	for _, language := range names {
+		answer := get(t, http.MethodGet, "/widget/"+language+".json")
+		var labels map[string]string
+		if err := json.Unmarshal(answer.Body.Bytes(), &labels); err != nil || answer.Header().Get("Access-Control-Allow-Origin") != "*" {
+			t.Fatalf("%s: %v, %v", language, err, answer.Header())
+		}
+		for name, want := range english {
+			if got := labels[name]; strings.TrimSpace(got) == "" || inside(got) != inside(want) {
+				t.Errorf("%s: %s is %q", language, name, got)
+			}
+		}
+		if len(labels) != len(english) {
+			t.Errorf("%s has %d labels of %d", language, len(labels), len(english))
+		}
 	}
 }

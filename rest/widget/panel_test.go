@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -32,7 +33,7 @@ func echo(held map[string]chan struct{}) http.HandlerFunc {
 				return
 			}
 		}
-		searchResults(map[string]any{"id": "1", "title": "About " + asked.Query, "url": "https://docs.example.com/" + asked.Query, "snippet": asked.Query})(w, r)
+		searchResults(map[string]any{"id": resultID, "title": "About " + asked.Query, "url": "https://docs.example.com/" + asked.Query, "snippet": asked.Query})(w, r)
 	}
 }
 
@@ -77,9 +78,91 @@ func TestFastTypingSendsOneSearch(t *testing.T) {
 	b.Until("window.MagpieWidget")
 	b.Eval(`(() => { MagpieWidget.open(); const i = $("[role=combobox]"); for (const c of "rotate the key") { i.value += c; i.dispatchEvent(new Event("input")); } })()`, nil)
 	b.Until(`text("a.row .title") === "About rotate the key"`)
-	want := `{"query":"rotate the key","collection":"018f0000-0000-8000-8000-00000000c011","limit":10,"highlight":true}`
-	if got := d.requests(); len(got) != 1 || got[0] != want {
+	// What was typed is searched for once. A second later the query is settled, and is searched for as such.
+	b.Until(`$("#panel-search:not(.busy)")`)
+	settled := `{"query":"rotate the key","collection":"018f0000-0000-8000-8000-00000000c011","limit":10,"highlight":true}`
+	typed := strings.TrimSuffix(settled, "}") + `,"prefix":true}`
+	b.Eval(`new Promise((done) => setTimeout(done, 1500))`, nil)
+	if got := d.requests(); !slices.Equal(got, []string{typed, settled}) {
 		t.Errorf("%q", got)
+	}
+	// A click on a result tells of it, with the request that was settled. Typing on and selecting settles at once.
+	b.Eval(`(() => { document.addEventListener("magpie:select", (e) => e.preventDefault()); $("a.row").click(); })()`, nil)
+	b.Eval(`(() => { MagpieWidget.open(); const i = $("[role=combobox]"); i.value = "keys"; i.dispatchEvent(new Event("input")); })()`, nil)
+	b.Until(`text("a.row .title") === "About keys"`)
+	b.Press(kb.Enter)
+	b.Until(`!$("dialog").open`)
+	for deadline := time.Now().Add(patience); len(d.requests()) < 6 && time.Now().Before(deadline); {
+		b.Until("true")
+	}
+	got := strings.Join(d.requests()[2:], "\n")
+	for _, want := range []string{`{"type":"click","request_id":"request-7","result_id":"` + resultID + `","position":0}`, `{"query":"keys","collection":"018f0000-0000-8000-8000-00000000c011","limit":10,"highlight":true,"prefix":true}`,
+		`{"query":"keys","collection":"018f0000-0000-8000-8000-00000000c011","limit":10,"highlight":true}`} {
+		if strings.Count(got, want) != 1 {
+			t.Errorf("%s has %d times %s", got, strings.Count(got, want), want)
+		}
+	}
+	if !regexp.MustCompile(`{"type":"click","request_id":"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}","result_id"`).MatchString(got) {
+		t.Errorf("%s has no click with an id of its own", got)
+	}
+}
+
+const resultID = "018f0000-0000-8000-8000-000000003355"
+
+func TestNothingIsMissingInTheMiddleOfAWord(t *testing.T) {
+	t.Parallel()
+	d := newDouble(t)
+	d.answers(func(w http.ResponseWriter, r *http.Request) {
+		var asked struct {
+			Query   string
+			Prefix  bool
+			Filters map[string]any
+		}
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+			return
+		}
+		if asked.Prefix && asked.Query != "xyz" {
+			searchResults(map[string]any{"id": "1", "document_id": "a", "title": fmt.Sprint("In ", asked.Filters), "heading_path": []string{"Page", "One"}}, map[string]any{"id": "2", "document_id": "b", "title": "Other"},
+				map[string]any{"id": "3", "document_id": "a", "title": "Page", "heading_path": []string{"Page", "Two"}})(w, r)
+			return
+		}
+		searchResults()(w, r)
+	}, nil)
+	s := newSite(t)
+	b := visit(t, s.put(home, "/", page{attributes: attributes(d.url, "svc_pk_x", "data-mode", "search", "data-filters", `{"tags": ["a"], "version": "1.0"}`, "data-versions", "2.0, 1.0"),
+		body: article + `<button id="second" data-magpie-open data-magpie-widget="api">API</button><script src="` + d.url + `/widget.js" data-key="svc_pk_y" data-name="api" data-mode="chat" data-lang="fr-CA" defer></script>`}))
+	b.Until("window.MagpieWidget?.widgets.length === 2")
+	b.Eval(`(() => { window.seen = ""; MagpieWidget.open(); new MutationObserver(() => { seen += text(".message"); }).observe($(".message"), {childList: true, subtree: true});
+		const i = $("[role=combobox]"); i.value = "kuberne"; i.dispatchEvent(new Event("input")); })()`, nil)
+	b.Until(`$$("a.row, div.row[role=option]").length === 3`)
+	b.Eval(`new Promise((done) => setTimeout(done, 1500))`, nil)
+	b.Is(`/Nothing/.test(seen) + $$(".row .title").map((e) => e.textContent).join()`, "falseOne,Two,Other") // grouped by page, and kept when settled
+	b.Is(`$$(".row.further").length + $(".version").value + [...$(".version").options].map((o) => o.text).join()`, "11.02.0,1.0,All versions")
+	if got := d.requests(); len(got) != 2 || !strings.Contains(got[0], `"filters":{"tags":["a"],"version":"1.0"}`) {
+		t.Errorf("%q", got)
+	}
+	b.Eval(`(() => { $(".version").value = ""; $(".version").dispatchEvent(new Event("change")); })()`, nil)
+	b.Until(`text(".message").startsWith("Nothing was found for “kuberne”.")`)
+	if got := d.requests(); !strings.Contains(got[len(got)-1], `"filters":{"tags":["a"]}`) {
+		t.Errorf("%q", got)
+	}
+	b.Eval(`(() => { const i = $("[role=combobox]"); i.value = "xyz"; i.dispatchEvent(new Event("input")); })()`, nil)
+	b.Until(`text(".message") === "Searching"`)
+	b.Until(`text(".message").startsWith("Nothing was found for “xyz”.")`)
+	b.Press(kb.Escape)
+	// The second widget is the script's own, in its language, without a button.
+	b.Click(`document.querySelector("#second")`)
+	b.Until(`MagpieWidget.widgets[1].element.shadowRoot.querySelector("dialog").open && !$("dialog").open`)
+	b.Is(`MagpieWidget.widgets[1].name + MagpieWidget.widgets[1].element.shadowRoot.querySelector("textarea").placeholder + MagpieWidget.widgets[1].element.shadowRoot.querySelector(".launch")`, "apiPoser une questionnull")
+	d.answers(nil, chatAnswer("Once a year."))
+	b.Eval(`MagpieWidget.widgets[1].open({query: "How often?"})`, nil)
+	b.Until(`MagpieWidget.widgets[1].element.shadowRoot.querySelector(".thumbs button[aria-label=Utile]")`)
+	b.Eval(`MagpieWidget.widgets[1].element.shadowRoot.querySelector(".thumbs button[aria-label=Utile]").click()`, nil)
+	b.Until(`MagpieWidget.widgets[1].element.shadowRoot.querySelector(".thumbs").textContent === "Merci."`)
+	for deadline := time.Now().Add(patience); !slices.Contains(d.requests(), `{"type":"feedback","request_id":"request-7","rating":"positive"}`); {
+		if b.Until("true"); time.Now().After(deadline) {
+			t.Fatalf("no thumb: %q", d.requests())
+		}
 	}
 }
 

@@ -156,6 +156,48 @@ func (s *Store) RecordByKey(ctx context.Context, one *Event, many []Event) (*Rec
 	return &recorded, err
 }
 
+// RecordByVisitor records a click or a thumb of a visitor, which a page sends with either
+// key. Anyone may read a publishable key, so that the request must have an id that only
+// the page knows: one that the server chose. A result of a request counts once, and so
+// does a thumb. Requests that the log has of other keys are unknown, and events of them are
+// not stored.
+func (s *Store) RecordByVisitor(ctx context.Context, e Event) (*Recorded, error) {
+	v, ok := viewer.From(ctx)
+	if !ok || v.Kind != viewer.KindKey {
+		return nil, apierr.New(apierr.Unauthorized, "API key required")
+	}
+	if id, err := uuid.Parse(e.Request); err != nil || id.Version() != 4 || id.String() != e.Request {
+		return nil, apierr.Invalid("requestId", "must be the X-Request-Id of a search or chat response, as the server chose it")
+	}
+	scope, err := v.Scope()
+	if err != nil {
+		return nil, apierr.Wrap("record an event", err)
+	}
+	workspace, err := scope.Workspace()
+	if err != nil {
+		return nil, apierr.Wrap("record an event", err)
+	}
+	var foreign bool
+	err = s.pool.QueryRow(ctx, "select exists (select from query_log where workspace_id = $1 and request_id = $2 and api_key_id is distinct from $3)",
+		workspace, e.Request, v.Subject).Scan(&foreign)
+	if err != nil {
+		return nil, fmt.Errorf("look up the request of an event: %w", clientError(err))
+	}
+	if foreign {
+		return &Recorded{Unknown: 1}, nil
+	}
+	e.ID = "visitor:" + e.Type + ":" + e.Request
+	switch {
+	case e.Type != "click":
+	case e.Result != uuid.Nil:
+		e.ID += ":" + e.Result.String()
+	default:
+		e.ID += ":" + e.Document.String()
+	}
+	recorded, err := s.Record(ctx, scope, v.Subject, []Event{e}, func(int) string { return "" })
+	return &recorded, err
+}
+
 // insert stores events and returns the requests of those that are not duplicates.
 func (s *Store) insert(ctx context.Context, workspace, key uuid.UUID, events []Event, now time.Time) (inserted []string, err error) {
 	n := len(events)

@@ -1,6 +1,7 @@
 package analytics_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -182,5 +183,50 @@ func TestEventsAndQueriesRace(t *testing.T) {
 	}
 	if n := f.count("query_events where not counted"); n != 0 {
 		t.Errorf("%d events were not counted", n)
+	}
+}
+
+func TestVisitorsRecordEventsOfTheirOwnRequests(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ada := f.tenant()
+	s := f.store(analytics.Full)
+	mine, foreign, later := uuid.NewString(), uuid.NewString(), uuid.NewString()
+	other := ada
+	other.key = uuid.New()
+	f.write(analytics.Full, ada.search(mine, "backup"), other.search(foreign, "restore"), ada.search("chosen-by-a-client", "restore"))
+	by := func(id tenant, secret bool) context.Context {
+		return viewer.With(t.Context(), viewer.Viewer{Workspace: id.workspace, Subject: id.key, Kind: viewer.KindKey, Surface: viewer.SurfacePublic, Secret: secret, AllCollections: true})
+	}
+	first, thumb := click(mine, 0), analytics.Event{Type: "feedback", Request: mine, Rating: "positive"}
+	again := first
+	next := click(mine, 2)
+	down := analytics.Event{Type: "feedback", Request: mine, Rating: "negative"}
+	for i, c := range []struct {
+		event analytics.Event
+		want  analytics.Recorded
+	}{
+		{first, analytics.Recorded{Accepted: 1}}, {again, analytics.Recorded{Duplicates: 1}}, {next, analytics.Recorded{Accepted: 1}},
+		{thumb, analytics.Recorded{Accepted: 1}}, {thumb, analytics.Recorded{Duplicates: 1}}, {down, analytics.Recorded{Duplicates: 1}},
+		{click(foreign, 0), analytics.Recorded{Unknown: 1}}, {click(later, 1), analytics.Recorded{Accepted: 1, Unknown: 1}},
+	} {
+		if got, err := s.RecordByVisitor(by(ada, i%2 == 0), c.event); err != nil || *got != c.want {
+			t.Errorf("event %d: %+v, %v, want %+v", i, got, err, c.want)
+		}
+	}
+	f.write(analytics.Full, ada.search(later, "restore"))
+	if x := f.report(s, ada, analytics.Span{}).Totals; x.Clicks != 3 || x.PositiveFeedback != 1 || x.NegativeFeedback != 0 {
+		t.Errorf("%+v", x)
+	}
+	for _, id := range []string{"chosen-by-a-client", strings.ToUpper(mine), uuid.Must(uuid.NewV7()).String(), ""} {
+		if _, err := s.RecordByVisitor(by(ada, false), click(id, 0)); apierr.From(err).Code != apierr.InvalidRequest {
+			t.Errorf("an event of the request %q: %v", id, err)
+		}
+	}
+	if _, err := s.RecordByVisitor(by(ada, false), analytics.Event{Type: "click", Request: mine}); apierr.From(err).Code != apierr.InvalidRequest {
+		t.Errorf("a click on nothing: %v", err)
+	}
+	if _, err := s.RecordByVisitor(viewer.With(t.Context(), viewer.System(ada.workspace)), first); err == nil {
+		t.Error("without a key an event is recorded")
 	}
 }

@@ -108,12 +108,13 @@ function chatPanel(ui) {
       // Scrolls with the text until its beginning reaches the top.
       if (atEnd) body.scrollTop = Math.min(body.scrollHeight, turn.offsetTop - body.offsetTop);
     };
-    let failure = null;
+    let failure = null, request = null;
     try {
       const stream = client.chat({ message: question, conversation_id: conversation ?? undefined, collection: options.collection }, { signal: mine.signal });
       for await (const event of stream) {
         if (mine !== controller) return undefined;
         conversation = stream.conversationId ?? conversation;
+        request = stream.requestId;
         if (event.type === "content") {
           said += event.delta;
           timer ||= setTimeout(paint, PAINT);
@@ -149,8 +150,24 @@ function chatPanel(ui) {
           ask(question);
         } }, labels.again)));
       say(why);
-    } else say(labels.answer + ": " + text.textContent);
+    } else {
+      if (request) answer.append(thumbs(request));
+      say(labels.answer + ": " + text.textContent);
+    }
     return undefined;
+  }
+
+  /** Creates the buttons that rate an answer. A visitor presses one of them once. */
+  function thumbs(request) {
+    const group = h("div", { class: "thumbs" });
+    const thumb = (name, label, rating) => h("button", { type: "button", class: "quiet", "aria-label": label, title: label, click: () => {
+      client.record({ type: "feedback", request_id: request, rating }).catch(() => {});
+      group.replaceChildren(h("p", { class: "faint" }, labels.thanks));
+      input.focus();
+      say(labels.thanks);
+    } }, icon(name));
+    group.append(thumb("up", labels.helpful, "positive"), thumb("down", labels.unhelpful, "negative"));
+    return group;
   }
 
   /** Creates the node of a citation [n]. The sources are null until they are known. */

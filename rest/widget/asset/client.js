@@ -8,6 +8,7 @@
 /** @typedef {import("./magpie.d.ts").SearchResults} SearchResults */
 /** @typedef {import("./magpie.d.ts").SuggestParams} SuggestParams */
 /** @typedef {import("./magpie.d.ts").Suggestions} Suggestions */
+/** @typedef {import("./magpie.d.ts").VisitorEvent} VisitorEvent */
 /** @typedef {import("./magpie.d.ts").ChatParams} ChatParams */
 /** @typedef {import("./magpie.d.ts").ChatEvent} ChatEvent */
 /** @typedef {import("./magpie.d.ts").RequestOptions} RequestOptions */
@@ -264,8 +265,8 @@ class Magpie {
    * @param {RequestOptions} [options]
    * @returns {Promise<SearchResults>}
    */
-  async search(params, { signal, headers } = {}) {
-    const response = await this.#post("/v1/docs/search", typeof params === "string" ? { query: params } : params, { signal, headers, again: true });
+  async search(params, { signal, headers, keepalive } = {}) {
+    const response = await this.#post("/v1/docs/search", typeof params === "string" ? { query: params } : params, { signal, headers, keepalive, again: true });
     const data = await answerOf(response, signal, "results", "The answer is not a list of results");
     // Not enumerable, so that the results stay those of the server.
     return Object.defineProperty(data, "requestId", { value: response.headers.get("X-Request-Id") });
@@ -296,6 +297,17 @@ class Magpie {
     return new ChatStream(() => this.#post("/v1/chat/stream", body, { signal, headers, accept: "text/event-stream" }), signal);
   }
 
+  /**
+   * Records a click on a result, or a thumb for an answer: type, request_id (the
+   * requestId of results or a chat), result_id, document_id, position, rating,
+   * reason. The request outlives the page.
+   * @param {VisitorEvent} event
+   * @param {RequestOptions} [options]
+   */
+  async record(event, { signal, headers } = {}) {
+    await this.#post("/v1/docs/events", event, { signal, headers, keepalive: true });
+  }
+
   #post(path, params, options) {
     return this.#send(path, { ...options, method: "POST", body: JSON.stringify(params) });
   }
@@ -304,7 +316,7 @@ class Magpie {
    * Sends a request. It retries once after the rate limit was exceeded and, for
    * requests without an effect, after a network error.
    */
-  async #send(path, { method, body, signal, headers, accept = "application/json", again = false }) {
+  async #send(path, { method, body, signal, headers, accept = "application/json", again = false, keepalive = false }) {
     for (let last = false; ; last = true) {
       signal?.throwIfAborted();
       const sent = {
@@ -313,7 +325,7 @@ class Magpie {
       };
       let response;
       try {
-        response = await this.#fetch(this.baseUrl + path, { method, headers: sent, body, signal, credentials: "omit", cache: "no-store" });
+        response = await this.#fetch(this.baseUrl + path, { method, headers: sent, body, signal, credentials: "omit", cache: "no-store", keepalive });
       } catch (cause) {
         signal?.throwIfAborted();
         if (!again || last) throw new MagpieError({ code: "network_error", message: "The server could not be reached", cause });

@@ -20,6 +20,8 @@ const ICONS = {
   page: ["M7 3.5h7l4 4V20.5H7z", "M13.5 4v4h4", "M10 12.5h5", "M10 16h5"],
   out: ["M9 6h9v9", "M18 6 7 17"],
   restart: ["M5 12a7 7 0 1 1 2.2 5.1", "M4.5 20v-4h4"],
+  up: ["M7.5 11v8.5H4V11z", "M7.5 11 11 4c1.7 0 2.6 1 2.3 2.6L12.8 9.5H18c1.4 0 2.2 1.1 1.9 2.4l-1.3 6C18.3 19 17.5 19.5 16.5 19.5h-9"],
+  down: ["M7.5 13V4.5H4V13z", "m7.5 13 3.5 7c1.7 0 2.600-1 2.300-2.600l-.5-2.900H18c1.4 0 2.2-1.1 1.9-2.4l-1.3-6C18.3 5 17.5 4.5 16.5 4.5h-9"],
   warn: ["M12 4.5 21 19.5H3z", "M12 10.5v4", "M12 17v.1"],
 };
 
@@ -36,6 +38,14 @@ function icon(name) {
     svg.append(path);
   }
   return svg;
+}
+
+/** Returns a random id (UUID version 4). crypto.randomUUID exists on https only. */
+function newID() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 15) | 64;
+  bytes[8] = (bytes[8] & 63) | 128;
+  return [...bytes].map((byte, i) => ([4, 6, 8, 10].includes(i) ? "-" : "") + byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** Returns a safe URL, or null: only http and https, never javascript: and the like. */

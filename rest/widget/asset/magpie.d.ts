@@ -18,6 +18,8 @@ export interface RequestOptions {
   signal?: AbortSignal;
   /** Further headers, e.g. `X-Service-User` with a secret key. */
   headers?: Record<string, string>;
+  /** Lets a search outlive the page. */
+  keepalive?: boolean;
 }
 
 export interface Filters {
@@ -129,6 +131,20 @@ export interface SearchResults {
   readonly requestId: string | null;
 }
 
+export interface VisitorEvent {
+  type: "click" | "feedback";
+  /** The requestId of the results or of the chat. */
+  request_id: string;
+  /** A click needs the result or its document. */
+  result_id?: string;
+  document_id?: string;
+  /** Rank of the result from 0, including the offset. */
+  position?: number;
+  /** Required for feedback. */
+  rating?: "positive" | "negative";
+  reason?: "irrelevant" | "outdated" | "incorrect" | "incomplete" | "other";
+}
+
 export interface ChatParams {
   /** At most 4,000 characters. */
   message: string;
@@ -201,6 +217,8 @@ export declare class Magpie {
   search(params: SearchParams | string, options?: RequestOptions): Promise<SearchResults>;
   /** Returns what a query may become that is being typed. */
   suggest(params: SuggestParams | string, options?: RequestOptions): Promise<Suggestions>;
+  /** Records a click on a result or a thumb for an answer. */
+  record(event: VisitorEvent, options?: RequestOptions): Promise<void>;
   /** Asks a question. The request is sent when the stream is read. */
   chat(params: ChatParams | string, options?: RequestOptions): ChatStream;
 }

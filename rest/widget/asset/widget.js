@@ -5,26 +5,41 @@ const IDS = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const RTL = /^(?:ar|arc|ckb|dv|fa|he|ks|ps|sd|syr|ug|ur|yi)\b/i;
 const MAC = /Mac|iP(?:hone|ad|od)/.test(navigator.platform);
 const MODES = ["search", "chat"];
+const FILTERS = ["section", "version", "tags", "doc_types", "language", "date_after", "date_before"];
 
-/** Reads the attributes. Invalid ones are logged to the console and ignored. */
-function readOptions(script) {
+/** Returns the language of the widget. */
+function languageOf(script) {
+  return script.dataset.lang || document.documentElement.lang || navigator.language || "en";
+}
+
+/** Reads the attributes. Invalid ones are logged to the console and ignored. builtin are the labels of the language. */
+function readOptions(script, builtin, isFirst) {
   const data = script.dataset;
   const wrong = (name, why) => console.warn(`Magpie: data-${name} ${why}`);
+  const object = (name) => {
+    if (!data[name]) return null;
+    try {
+      const value = JSON.parse(data[name]);
+      if (value && typeof value === "object" && !Array.isArray(value)) return value;
+    } catch (_) {
+      // the message is the same
+    }
+    wrong(name, "is not a JSON object");
+    return null;
+  };
   const oneOf = (name, value, values) => {
     if (value === undefined || values.includes(value)) return value ?? values[0];
     wrong(name, "must be one of " + values.join(", "));
     return values[0];
   };
-  let given = null;
-  if (data.labels) {
-    try {
-      given = JSON.parse(data.labels);
-    } catch (_) {
-      wrong("labels", "is not JSON");
-    }
+  const language = languageOf(script);
+  const labels = labelsFor(builtin, object("labels"));
+  let filters = object("filters");
+  const unknown = Object.keys(filters ?? {}).find((name) => !FILTERS.includes(name));
+  if (unknown !== undefined) {
+    wrong("filters", "may have " + FILTERS.join(", "));
+    filters = null;
   }
-  const language = data.lang || document.documentElement.lang || navigator.language || "en";
-  const labels = labelsFor(language, given);
   if (data.title) labels.title = data.title;
   if (data.placeholder) labels.placeholder = data.placeholder;
   if (data.collection && !IDS.test(data.collection)) wrong("collection", "is not an id");
@@ -35,15 +50,22 @@ function readOptions(script) {
   const mode = oneOf("mode", data.mode, ["both", ...MODES]);
   return {
     key: data.key, titled: Boolean(data.title), labels, language, accent, placeholder: labels.placeholder,
-    baseUrl: new URL(data.baseUrl || ".", script.src || location.href).href,
+    baseUrl: baseOf(script), name: data.name || "",
+    filters: filters ?? undefined,
+    versions: (data.versions ?? "").split(",").map((version) => version.trim()).filter(Boolean),
     collection: data.collection || undefined,
     minScore: minScore >= 0 && minScore <= 1 ? minScore : undefined,
     theme: oneOf("theme", data.theme, ["auto", "light", "dark"]),
-    button: oneOf("button", data.button, ["true", "false"]) === "true",
-    hotkeys: (data.hotkey ?? "mod+k").split(",").map(readHotkey).filter(Boolean),
+    button: oneOf("button", data.button, isFirst ? ["true", "false"] : ["false", "true"]) === "true",
+    hotkeys: (data.hotkey ?? (isFirst ? "mod+k" : "")).split(",").map(readHotkey).filter(Boolean),
     modes: mode === "both" ? MODES : [mode],
     direction: RTL.test(language) ? "rtl" : "ltr",
   };
+}
+
+/** Returns the address of Magpie. */
+function baseOf(script) {
+  return new URL(script.dataset.baseUrl || ".", script.src || location.href).href;
 }
 
 /** Parses a hotkey such as "mod+k"; mod is Command on Apple systems and Ctrl elsewhere. */
@@ -231,28 +253,36 @@ function widget(options) {
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button !== 0) return;
     const trigger = event.composedPath().find((node) => node instanceof Element && node.hasAttribute("data-magpie-open"));
-    if (!trigger) return;
+    if (!trigger || (trigger.getAttribute("data-magpie-widget") || window.MagpieWidget.name) !== options.name) return;
     event.preventDefault();
     opener = trigger;
     open({ mode: trigger.getAttribute("data-magpie-open") });
   });
   document.body.append(host);
-  return Object.freeze({ open, close, element: host });
+  return { name: options.name, open, close, element: host };
 }
 
-function start() {
+/** Creates the widget of a script element. The first one of a page is window.MagpieWidget, whose widgets are all of them. */
+async function start() {
   const script = document.currentScript ?? document.querySelector("script[data-key][src*='widget.js']");
-  if (window.MagpieWidget || !script) return;
+  if (!script) return;
   if (!script.dataset.key) {
     console.error("Magpie: the script element has no data-key");
     return;
   }
-  const options = readOptions(script);
-  const begin = () => {
-    if (!window.MagpieWidget) window.MagpieWidget = widget(options);
-  };
-  if (document.body) begin();
-  else document.addEventListener("DOMContentLoaded", begin, { once: true });
+  const labels = await catalogue(languageOf(script), baseOf(script));
+  if (!document.body) await new Promise((done) => document.addEventListener("DOMContentLoaded", done, { once: true }));
+  const all = window.MagpieWidget?.widgets;
+  const options = readOptions(script, labels, !all);
+  // A page that loads a script again has one widget of a name.
+  if (all?.some((one) => one.name === options.name)) return;
+  const made = widget(options);
+  if (all) all.push(Object.freeze(made));
+  else {
+    const widgets = [];
+    window.MagpieWidget = Object.freeze({ ...made, widgets });
+    widgets.push(window.MagpieWidget);
+  }
 }
 
 start();
