@@ -121,7 +121,7 @@ clickhouse_ready() {
 freetds_ready() { have tsql; }
 
 # The servers that the tests of the tools for Prometheus start (internal/devstack).
-prometheus_ready() { have prometheus; }
+prometheus_ready() { have prometheus && have promtool; }
 alertmanager_ready() { have prometheus-alertmanager || have alertmanager; }
 
 # Node.js with npm, for the GraphQL clients that the tests run (cmd/magpie/conformance/node).

@@ -115,14 +115,14 @@ func TestQueuesAreReadSeldomAndNeverWaitedForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := metrics.New("test")
 		reads, err, wait := 0, error(nil), time.Duration(0)
-		m.Queues(func() ([]*queue.State, error) {
+		m.Queues(func() (metrics.Queues, error) {
 			reads++
 			testkit.Advance(t, wait)
-			return []*queue.State{{Name: queue.Queue, Pending: reads, Archived: 7, OldestSeconds: 1.5}}, err
+			return metrics.Queues{States: []*queue.State{{Name: queue.Queue, Pending: reads, Archived: 7, OldestSeconds: 1.5}}, Workers: 2}, err
 		})
 		first := read(t, m)
 		has(t, first, `magpie_queue_tasks{queue="magpie",state="pending"} 1`, `magpie_queue_tasks{queue="magpie",state="archived"} 7`,
-			`magpie_queue_oldest_seconds{queue="magpie"} 1.5`)
+			`magpie_queue_oldest_seconds{queue="magpie"} 1.5`, "magpie_queue_workers 2")
 		if read(t, m); reads != 1 {
 			t.Errorf("%d reads at once", reads)
 		}
@@ -146,13 +146,36 @@ func TestQueuesAreReadSeldomAndNeverWaitedForLong(t *testing.T) {
 	})
 }
 
+func TestReadinessIsReadSeldom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := metrics.New("test")
+		checks, err := 0, error(nil)
+		m.Ready(map[string]func(context.Context) error{
+			"redis":    func(context.Context) error { checks++; return err },
+			"database": func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, // never answers
+		})
+		for range 2 {
+			has(t, read(t, m), `magpie_ready{part="redis"} 1`, `magpie_ready{part="database"} 0`)
+		}
+		if checks != 1 {
+			t.Errorf("%d checks at once", checks)
+		}
+		testkit.Advance(t, 6*time.Second)
+		err = errors.New("Redis is away")
+		has(t, read(t, m), `magpie_ready{part="redis"} 0`)
+	})
+}
+
 func TestAProcessMayServeTwice(t *testing.T) {
 	t.Parallel()
 	m := metrics.New("test")
 	for _, value := range []float64{1, 2} {
 		m.Gauge("graphql", "websockets", "Open WebSockets.", func() float64 { return value })
 		m.Counter("search", "loads_total", "Loads.", func() float64 { return value })
-		m.Queues(func() ([]*queue.State, error) { return []*queue.State{{Name: "q", Active: int(value)}}, nil })
+		m.Queues(func() (metrics.Queues, error) {
+			return metrics.Queues{States: []*queue.State{{Name: "q", Active: int(value)}}}, nil
+		})
 	}
 	has(t, read(t, m), "magpie_graphql_websockets 2", "magpie_search_loads_total 2", `magpie_queue_tasks{queue="q",state="active"} 2`)
 }
@@ -164,7 +187,8 @@ func TestMetricsKeepToTheConventions(t *testing.T) {
 	m.Task("sync")(nil)
 	m.JobEnded(jobs.Snapshot{Status: syncjob.StatusCompleted})
 	m.Calls("chat", "m").Begin()(t.Context(), nil)
-	m.Queues(func() ([]*queue.State, error) { return []*queue.State{{Name: "q"}}, nil })
+	m.Queues(func() (metrics.Queues, error) { return metrics.Queues{States: []*queue.State{{Name: "q"}}}, nil })
+	m.Ready(map[string]func(context.Context) error{"redis": func(context.Context) error { return nil }})
 	problems, err := promlint.New(strings.NewReader(read(t, m))).Lint()
 	if err != nil {
 		t.Fatal(err)

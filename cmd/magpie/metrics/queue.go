@@ -18,23 +18,31 @@ const (
 // queues are the numbers of tasks in the queues. They are read again when a caller
 // asks and the last ones are old. While they cannot be read there are none.
 type queues struct {
-	read          func() ([]*queue.State, error)
-	tasks, oldest *prometheus.Desc
+	read                   func() (Queues, error)
+	tasks, oldest, workers *prometheus.Desc
 
 	mu      sync.Mutex
 	at      time.Time
-	last    []*queue.State
+	last    *Queues
 	reading bool // a read that took too long goes on
 }
 
-// Queues adds the numbers of tasks in the queues, which read returns, instead of earlier ones.
-func (m *Metrics) Queues(read func() ([]*queue.State, error)) {
+// Queues are the numbers of the queues and of the workers that are alive.
+type Queues struct {
+	States  []*queue.State
+	Workers int
+}
+
+// Queues adds the numbers of the queues, which read returns, instead of earlier ones.
+func (m *Metrics) Queues(read func() (Queues, error)) {
 	m.replace(&queues{
 		read: read,
 		tasks: prometheus.NewDesc(prometheus.BuildFQName(namespace, "queue", "tasks"),
 			"Tasks in a queue, of all processes, by state: pending, active, scheduled, retry or archived.", []string{"queue", "state"}, nil),
 		oldest: prometheus.NewDesc(prometheus.BuildFQName(namespace, "queue", "oldest_seconds"),
 			"How long the oldest pending task of a queue waits; 0 for none.", []string{"queue"}, nil),
+		workers: prometheus.NewDesc(prometheus.BuildFQName(namespace, "queue", "workers"),
+			"Workers that are alive, of the whole installation.", nil, nil),
 	})
 }
 
@@ -42,11 +50,17 @@ func (m *Metrics) Queues(read func() ([]*queue.State, error)) {
 func (q *queues) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- q.tasks
 	descriptions <- q.oldest
+	descriptions <- q.workers
 }
 
 // Collect implements [prometheus.Collector].
 func (q *queues) Collect(metrics chan<- prometheus.Metric) {
-	for _, s := range q.get() {
+	now := q.get()
+	if now == nil {
+		return
+	}
+	metrics <- prometheus.MustNewConstMetric(q.workers, prometheus.GaugeValue, float64(now.Workers))
+	for _, s := range now.States {
 		for state, n := range map[string]int{
 			"pending": s.Pending, "active": s.Active, "scheduled": s.Scheduled, "retry": s.Retry, "archived": s.Archived,
 		} {
@@ -56,29 +70,29 @@ func (q *queues) Collect(metrics chan<- prometheus.Metric) {
 	}
 }
 
-func (q *queues) get() []*queue.State {
+func (q *queues) get() *Queues {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.reading || time.Since(q.at) < queuesAge {
 		return q.last
 	}
 	q.reading, q.last = true, nil
-	done := make(chan []*queue.State, 1)
+	done := make(chan *Queues, 1)
 	go func() {
-		states, err := q.read()
-		if err != nil {
-			states = nil
+		var now *Queues
+		if read, err := q.read(); err == nil {
+			now = &read
 		}
-		done <- states
+		done <- now
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		q.reading, q.at, q.last = false, time.Now(), states
+		q.reading, q.at, q.last = false, time.Now(), now
 	}()
 	timeout := time.NewTimer(queuesTimeout)
 	defer timeout.Stop()
 	select {
-	case states := <-done:
-		return states
+	case now := <-done:
+		return now
 	case <-timeout.C:
 		return nil
 	}

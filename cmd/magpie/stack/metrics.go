@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"github.com/magpie-search/magpie/cmd/magpie/metrics"
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
 	"github.com/magpie-search/magpie/internal/live/connection"
 )
@@ -20,7 +21,15 @@ func processMetrics(app *wire.App) {
 	m.Gauge("redis", "connections", "Open connections to Redis.", func() float64 {
 		return float64(app.Redis.PoolStats().TotalConns)
 	})
-	m.Queues(app.Queue.States)
+	m.Queues(func() (metrics.Queues, error) {
+		states, err := app.Queue.States()
+		if err != nil {
+			return metrics.Queues{}, err
+		}
+		workers, err := app.Queue.Workers()
+		return metrics.Queues{States: states, Workers: len(workers)}, err
+	})
+	m.Ready(readiness(app))
 }
 
 // serverMetrics adds the metrics of a process that serves HTTP.
