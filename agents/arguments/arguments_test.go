@@ -110,7 +110,7 @@ func TestArgumentsAreCheckedAgainstSchemasOfOthers(t *testing.T) {
 		{`{"properties":{"a":{"uniqueItems":true}}}`, `{"a":[1,"1"]}`, ""},
 		{`{"properties":{"a":{"uniqueItems":true}}}`, `{"a":[{"b":1},{"b":1}]}`, "a: must not have the same item twice"},
 		{`{"properties":{"a":{"contains":{"const":1}}}}`, `{"a":[2]}`, "a: lacks an item that it must contain"},
-		{`{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"number"}]}}}`, `{"a":true}`, "a: must be string, or have another of the allowed forms"},
+		{`{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"number"}]}}}`, `{"a":true}`, "a: has none of the allowed forms; in one of them it must be string"},
 		{`{"properties":{"a":{"oneOf":[{"type":"integer"},{"type":"number"}]}}}`, `{"a":1}`, "a: must have exactly one of the allowed forms; it has 2"},
 		{`{"properties":{"a":{"oneOf":[{"type":"string"},{"required":["b"]}]}}}`, `{"a":{}}`, "a.b: is required"},
 		{`{"properties":{"a":{"not":{"const":1}}}}`, `{"a":1}`, "a: has a form that is not allowed"},

@@ -214,7 +214,7 @@ func (v *validator) count(options []any, value any, path string, depth int) (mat
 		}
 	}
 	if best != nil && best.path == path && len(options) > 1 {
-		best = &mismatch{path, best.text + ", or have another of the allowed forms"}
+		best = &mismatch{path, "has none of the allowed forms; in one of them it " + best.text}
 	}
 	return matched, best
 }

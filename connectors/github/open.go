@@ -58,7 +58,7 @@ func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser,
 	if err != nil {
 		return nil, err
 	}
-	action := "read " + r.FullName + "/" + safetext.Truncate(strings.ToValidUTF8(rest, "?"), 200)
+	action := "read the file " + r.FullName + "/" + safetext.Truncate(strings.ToValidUTF8(rest, "?"), 200)
 	if kind == kindFile && s.config.hasContent(contentFiles) {
 		content, err := s.openFile(ctx, r, rest, item)
 		if err != nil {

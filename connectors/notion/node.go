@@ -409,7 +409,7 @@ const (
 // advance moves a listing to the next page of its list.
 func (l *listing) advance(next string) error {
 	loop, _ := restapi.ParseLoopDetector(l.Loop)
-	if err := loop.Visit("Notion", "the "+l.Phase, next); err != nil {
+	if err := loop.Visit("Notion", "the list of "+l.Phase, next); err != nil {
 		return err
 	}
 	l.Cursor, l.Loop = next, loop.String()

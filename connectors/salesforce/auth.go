@@ -144,26 +144,36 @@ func (t *tokenSource) refusal(failure *restapi.StatusError) error {
 		Description string `json:"error_description"`
 	}
 	_ = json.Unmarshal(failure.Body, &problem)
-	what := map[string]string{
-		"invalid_client_id":      "does not know the app; correct credentials." + credentialID,
-		"invalid_client":         "does not know the app or its secret; correct credentials." + credentialID + " and credentials." + credentialSecret,
-		"unsupported_grant_type": "does not let the app use this flow; enable the client credentials or JWT bearer flow of the app",
-		"invalid_app_access":     "does not let the user use the app; assign the app's permission set or profile to the user",
-		"inactive_user":          "has deactivated the user of the app",
-		"inactive_org":           "has deactivated the organization",
-	}[problem.Error]
-	if what == "" && strings.Contains(problem.Description, "approved") {
-		what = "has not approved the app for the user; set \"Admin approved users are pre-authorized\" and assign a profile or permission set"
-	}
-	if what == "" && problem.Error == "invalid_grant" {
-		what = "does not accept the request for a token; for client credentials choose a \"Run As\" user of the app, for a private key check the username, the certificate and config." + optionSandbox
-	}
-	if what == "" {
-		what = "does not accept the credentials"
-	}
+	text := loginProblem(problem.Error, problem.Description)
 	detail := strings.TrimSpace(problem.Error + " " + problem.Description)
 	if detail == "" || len(detail) > 300 {
-		return fmt.Errorf("%s %s", platform, what)
+		return errors.New(text)
 	}
-	return fmt.Errorf("%s %s (%s)", platform, what, detail)
+	return fmt.Errorf("%s: %s", text, detail)
+}
+
+// loginProblem says what to do about an error of the login.
+func loginProblem(code, description string) (problem string) {
+	switch code {
+	case "invalid_client_id":
+		return platform + " does not know the app; correct credentials." + credentialID
+	case "invalid_client":
+		return platform + " does not know the app or its secret; correct credentials." + credentialID + " and credentials." + credentialSecret
+	case "unsupported_grant_type":
+		return platform + " does not let the app use this flow; enable the client credentials or JWT bearer flow of the app"
+	case "invalid_app_access":
+		return platform + " does not let the user use the app; assign the app's permission set or profile to the user"
+	case "inactive_user":
+		return platform + " has deactivated the user of the app"
+	case "inactive_org":
+		return platform + " has deactivated the organization"
+	}
+	switch {
+	case strings.Contains(description, "approved"):
+		return platform + " has not approved the app for the user; set \"Admin approved users are pre-authorized\" and assign a profile or permission set"
+	case code == "invalid_grant":
+		return platform + " does not accept the request for a token; for client credentials choose a \"Run As\" user of the app, " +
+			"for a private key check the username, the certificate and config." + optionSandbox
+	}
+	return platform + " does not accept the credentials"
 }

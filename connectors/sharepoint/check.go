@@ -86,7 +86,7 @@ func (s *source) checkRead(ctx context.Context) (example, error) {
 			continue
 		}
 		if err != nil {
-			return example{}, fmt.Errorf("read %s: %w", p.name, needsRight(err, "read "+p.name, "the application permission Sites.Read.All (or Sites.Selected and a grant for the site)"))
+			return example{}, fmt.Errorf("read %s: %w", p.name, needsRight(err, "read all of "+p.name, "the application permission Sites.Read.All (or Sites.Selected and a grant for the site)"))
 		}
 		for _, item := range read.driveItems {
 			e = example{part: p, item: item.ID}

@@ -81,11 +81,18 @@ var around = map[string][2]string{
 type errorReader struct {
 	*reader
 	folder    string
-	constants map[string]string // of the package
+	constants map[string]string      // of the package
+	told      map[*ast.CallExpr]bool // the calls that make what errors say
 }
 
 // tell adds what an error says, if that is more than names and values. Each {} around it is a value.
 func (r errorReader) tell(e ast.Expr, before, after string) {
+	ast.Inspect(e, func(node ast.Node) bool {
+		if call, ok := node.(*ast.CallExpr); ok && (nameOf(call.Fun) == "Errorf" || nameOf(call.Fun) == "Sprintf") {
+			r.told[call] = true
+		}
+		return true
+	})
 	n := 0
 	value := func(string) string { n++; return fmt.Sprintf("{%d}", n) }
 	values := regexp.MustCompile(`\{\}`)
@@ -144,6 +151,8 @@ func (r errorReader) literal(literal *ast.CompositeLit) {
 				r.tell(pair.Value, "", "")
 			}
 		}
+	} else if name == "mismatch" && len(literal.Elts) == 2 {
+		r.tell(literal.Elts[1], "", "")
 	} else if name == "closing" && len(literal.Elts) == 3 && nameOf(literal.Elts[2]) != "InvalidRequest" {
 		r.tell(literal.Elts[1], "", "")
 	}
@@ -208,11 +217,11 @@ func namesOf(fields *ast.FieldList) (names []string) {
 	return names
 }
 
-// problems returns what errors of the service say that people get from a dashboard.
-func problems(t *testing.T) (said []string) {
+// readErrors reads the errors of each package that people get from a dashboard.
+func readErrors(t *testing.T, done func(errorReader, source)) {
 	t.Helper()
 	readSources(t, func(s source, sentences *reader) {
-		r := errorReader{sentences, s.folder, sentences.texts}
+		r := errorReader{sentences, s.folder, sentences.texts, map[*ast.CallExpr]bool{}}
 		for name, file := range s.files {
 			if isShown(s.folder + name) {
 				ast.Inspect(file, func(node ast.Node) bool {
@@ -228,8 +237,15 @@ func problems(t *testing.T) (said []string) {
 				})
 			}
 		}
-		said = append(said, r.said...)
+		r.texts = r.constants
+		done(r, s)
 	})
+}
+
+// problems returns what errors of the service say that people get from a dashboard.
+func problems(t *testing.T) (said []string) {
+	t.Helper()
+	readErrors(t, func(r errorReader, _ source) { said = append(said, r.said...) })
 	said = append(said, "viewer", "editor", "admin", "owner") // values that have words
 	slices.Sort(said)
 	return slices.Compact(said)

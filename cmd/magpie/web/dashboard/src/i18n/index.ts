@@ -48,13 +48,14 @@ export function loadMessages(area: string): Promise<void> {
 const words = Object.entries(import.meta.glob<{ default: Record<string, string> }>('../words/*.json'));
 const loadedWords = new Map<string, Promise<void>>();
 
-// loadWords loads the words for texts of the service, once: all, or only a family of them. A language that lacks them shows
+// loadWords loads the words for texts of the service, once: all, or only those of a family. A language that lacks them shows
 // these texts in English.
-export function loadWords(family = ''): Promise<unknown> {
-  const wanted = words.filter(([path]) => path.includes(`/${family}`) && path.endsWith(`.${language}.json`));
+export function loadWords(only = ''): Promise<unknown> {
+  const wanted = words.filter(([path]) => path.includes(`/${only}`) && path.endsWith(`.${language}.json`));
   return Promise.all(
     wanted.map(([path, load]) => {
-      const pending = loadedWords.get(path) ?? load().then((module) => addWords(module.default));
+      const family = path.replace(/.*\/|\..*/g, '');
+      const pending = loadedWords.get(path) ?? load().then((module) => addWords(family, module.default));
       loadedWords.set(path, pending);
       return pending;
     }),

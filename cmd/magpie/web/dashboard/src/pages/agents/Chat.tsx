@@ -5,6 +5,7 @@ import { useQuery } from 'urql';
 import { t } from '../../i18n';
 import { Icon } from '../../kit/Icon';
 import { Markdown } from '../../kit/Markdown';
+import { Nearby } from '../../kit/Nearby';
 import { ProblemNotice } from '../../kit/Problem';
 import type { Source } from '../search/ask/answers';
 import { Older } from '../search/ask/Messages';
@@ -86,9 +87,11 @@ export function Chat({ agent }: { agent: AgentFieldsFragment }) {
           {agent.startMessage ? <Markdown>{agent.startMessage}</Markdown> : <Text c="dimmed">{t('agents.chat.begin')}</Text>}
         </Paper>
       )}
-      {stored.older && <Older onRead={stored.readOlder} />}
+      <Older conversation={stored} />
       {shown.map((message) => (
-        <MessageView key={message.id} message={message} agentId={agent.id} onCite={cite} />
+        <Nearby key={message.id}>
+          <MessageView message={message} agentId={agent.id} onCite={cite} />
+        </Nearby>
       ))}
       {drawer}
       {follower && sent && !isStored && <Said text={sent} />}

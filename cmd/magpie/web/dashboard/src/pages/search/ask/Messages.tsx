@@ -1,13 +1,14 @@
 import { Button, Group, Loader, Paper, Stack, Text } from '@mantine/core';
 import { t } from '../../../i18n';
 import { Copy } from '../../../kit/Copy';
+import { useKeptPlace } from '../../../kit/Nearby';
 import { ProblemNotice } from '../../../kit/Problem';
 import { Ago } from '../../../kit/Time';
 import { Announced, AnswerText } from './Answer';
 import { type Answer, type Cited, isOpen, type Source } from './answers';
 import { Feedback } from './Feedback';
 import { sourcesOf } from './sources';
-import type { Message } from './useConversation';
+import type { Conversation, Message } from './useConversation';
 
 // Question is what the person asked.
 export function Question({ text }: { text: string }) {
@@ -84,10 +85,16 @@ export function Written({ answer, onCite, onAsk }: WrittenProps) {
   );
 }
 
-// Older reads older messages.
-export function Older({ onRead }: { onRead: () => void }) {
+// Older reads older messages. What is read stays in its place.
+export function Older({ conversation: { messages, older, readOlder } }: { conversation: Conversation }) {
+  const keepPlace = useKeptPlace(messages[0]?.id);
+  if (!older) return null;
+  const read = () => {
+    keepPlace();
+    readOlder();
+  };
   return (
-    <Button size="xs" variant="default" onClick={onRead} style={{ alignSelf: 'center' }}>
+    <Button size="xs" variant="default" onClick={read} style={{ alignSelf: 'center' }}>
       {t('search.ask.older')}
     </Button>
   );

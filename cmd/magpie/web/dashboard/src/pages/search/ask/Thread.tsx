@@ -4,6 +4,7 @@ import { useQuery } from 'urql';
 import { t } from '../../../i18n';
 import { Empty } from '../../../kit/Empty';
 import { Icon } from '../../../kit/Icon';
+import { Nearby } from '../../../kit/Nearby';
 import { ProblemNotice } from '../../../kit/Problem';
 import { useMay } from '../../../session/Me';
 import { FollowUp } from './Answer';
@@ -23,7 +24,7 @@ interface Props {
 
 // Thread is a conversation: its stored messages, and the answer that is being written.
 export function Thread({ conversationId, conversation, answer, onAsk, onCite }: Props) {
-  const { messages, loading, error, older, readOlder, change } = conversation;
+  const { messages, loading, error, change } = conversation;
   const last = messages.at(-1);
   // The conversation has an answer as soon as it ends with one that was not there when the question was put.
   const isStored = answer !== undefined && !isOpen(answer) && last?.role === 'ASSISTANT' && last.id !== answer.after;
@@ -58,16 +59,12 @@ export function Thread({ conversationId, conversation, answer, onAsk, onCite }: 
           {t('search.ask.startHelp')}
         </Empty>
       )}
-      {older && <Older onRead={readOlder} />}
+      <Older conversation={conversation} />
       {conversationId &&
         shown.map((message) => (
-          <Stored
-            key={message.id}
-            message={message}
-            conversationId={conversationId}
-            onCite={onCite}
-            onChange={(part) => change(message.id, part)}
-          />
+          <Nearby key={message.id}>
+            <Stored message={message} conversationId={conversationId} onCite={onCite} onChange={(part) => change(message.id, part)} />
+          </Nearby>
         ))}
       {question && <Question text={question} />}
       {written && <Written answer={written} onCite={onCite} onAsk={onAsk} />}

@@ -41,8 +41,8 @@ type Known = Pick<Conversation, 'messages' | 'older'>;
 // withPage adds a page to what is known: one of older messages, or else the newest. What is known is left if messages
 // between it and the newest are missing.
 export function withPage(known: Known, page: Known, isOlder: boolean): Known {
-  const meets = page.messages.some(({ id }) => known.messages.some((message) => message.id === id));
   if (isOlder) return { messages: joined(known.messages, page.messages), older: page.older };
+  const meets = page.messages.some(({ id }) => known.messages.some((message) => message.id === id));
   return meets ? { messages: joined(known.messages, page.messages), older: known.older } : page;
 }
 
