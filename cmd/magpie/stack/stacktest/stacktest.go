@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/magpie-search/magpie/cmd/magpie/stack"
 	"github.com/magpie-search/magpie/cmd/magpie/web"
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
@@ -36,9 +38,10 @@ type Magpie struct {
 	// URL is the address without a slash at the end.
 	URL string
 
-	t     *testing.T
-	token string // of the owner
-	http  *http.Client
+	t        *testing.T
+	token    string // of the owner
+	http     *http.Client
+	database *testkit.DB
 }
 
 // Start starts a Magpie with further settings: names and values in turn. It ends with
@@ -88,7 +91,7 @@ func Start(t *testing.T, settings ...string) *Magpie {
 			t.Error(err)
 		}
 	})
-	m := &Magpie{t: t, URL: "http://" + listener.Addr().String(), http: &http.Client{Transport: transport, Timeout: time.Minute}}
+	m := &Magpie{t: t, URL: "http://" + listener.Addr().String(), http: &http.Client{Transport: transport, Timeout: time.Minute}, database: database}
 	var in struct{ SignIn struct{ AccessToken string } }
 	m.GraphQL(&in, `mutation($input: SignInInput!) { signIn(input: $input) { accessToken } }`,
 		map[string]any{"input": map[string]any{"email": Email, "password": Password}})
@@ -109,6 +112,24 @@ func (m *Magpie) Member(role string) (email, password string) {
 	stranger.GraphQL(nil, `mutation($input: AcceptInvitationInput!) { acceptInvitation(input: $input) { accessToken } }`,
 		map[string]any{"input": map[string]any{"token": made.InviteMember.Token, "name": "A " + strings.ToLower(role), "password": password}})
 	return email, password
+}
+
+// Converse puts turns of a question and an answer before what the newest conversation has, numbered from 1.
+func (m *Magpie) Converse(turns int) {
+	m.t.Helper()
+	connection, err := pgx.Connect(m.t.Context(), m.database.AdminURL)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer func() { _ = connection.Close(context.WithoutCancel(m.t.Context())) }()
+	_, err = connection.Exec(m.t.Context(), `
+		insert into messages (id, created_at, updated_at, workspace_id, subject_id, conversation_id, role, content)
+		select ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, c.created_at, c.created_at, c.workspace_id, c.subject_id, c.id,
+			case n % 2 when 0 then 'USER' else 'ASSISTANT' end, case n % 2 when 0 then 'Question ' else 'Answer ' end || n / 2 + 1 || repeat(E'\n\nMore of it.', n % 7)
+		from (select * from conversations order by created_at desc limit 1) c, generate_series(0, 2 * $1 - 1) n`, turns)
+	if err != nil {
+		m.t.Fatal(err)
+	}
 }
 
 // Session signs somebody in as a page of the dashboard does, and returns the cookie of the session.

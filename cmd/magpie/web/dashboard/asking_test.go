@@ -49,6 +49,30 @@ func (m *world) conversations() (found []conversation) {
 	return found
 }
 
+// readBack reads a long conversation to its beginning. What is read stays in its place, what is far away leaves the page,
+// and comes back.
+func (p *person) readBack(m *world) {
+	p.t.Helper()
+	const turns = 150
+	m.Converse(turns)
+	p.Do(chromedp.Reload())
+	p.Until(`scrollY > 0 && hit("Show older messages")`)
+	for isWhole := false; !isWhole; {
+		p.Eval(`scrollTo(0, 0)`, nil)
+		p.Until(`all("[data-question]")[0].getBoundingClientRect().top < innerHeight`)
+		p.Eval(`(() => { const first = all("[data-question]")[0];
+			window.text = first.textContent; window.place = first.getBoundingClientRect().top; hit("Show older messages").click(); })()`, nil)
+		p.Until(`(() => { const shown = all("[data-question]"), now = shown.find((one) => one.textContent === text);
+			return now && shown[0] !== now && Math.abs(now.getBoundingClientRect().top - place) < 2; })()`)
+		p.Eval(`!hit("Show older messages")`, &isWhole)
+	}
+	const asks = `all("[data-question]").some((one) => one.textContent === "Question 1")`
+	p.Eval(`scrollTo(0, 0)`, nil)
+	p.Until(asks + ` && all("[data-question]").length < 60 && !says("Spare lamps")`)
+	p.Eval(`scrollTo(0, document.documentElement.scrollHeight)`, nil)
+	p.Until(`says("Spare lamps") && all("[data-question]").length < 60 && !` + asks)
+}
+
 func TestAskingQuestions(t *testing.T) {
 	m := newWorld(t)
 	p := signIn(t, m.Magpie, stacktest.Email, stacktest.Password, "/ask")
@@ -82,6 +106,8 @@ func TestAskingQuestions(t *testing.T) {
 	p.Do(chromedp.Reload())
 	p.hit("What do the documents say about “Spare lamps”?")
 	p.Until(`all("[data-question]").length === 2 && all("[aria-label='Good answer']").length === 2`)
+
+	p.readBack(m)
 
 	p.hit("Actions for Who replaces a broken lamp?")
 	p.sees("Save as Markdown")

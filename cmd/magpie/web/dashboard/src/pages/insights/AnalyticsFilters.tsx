@@ -63,7 +63,7 @@ export function AnalyticsFilters() {
         onChange={(kind) => set({ kind: (kind as QueryKind | null) ?? undefined })}
         clearable
         clearButtonProps={{ 'aria-label': t('common.clear') }}
-        w="11rem"
+        w="13rem"
       />
       <Select
         aria-label={t('common.nav.collections')}

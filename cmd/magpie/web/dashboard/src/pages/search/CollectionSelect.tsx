@@ -27,6 +27,7 @@ export function CollectionSelect({ value, onChange, ...props }: Props) {
       aria-label={t('search.collection')}
       placeholder={t('search.allCollections')}
       searchable
+      selectFirstOptionOnChange
       clearable
       data={options}
       value={value ?? null}
