@@ -69,6 +69,7 @@ func (l *local) run(arguments ...string) (string, error) {
 		l.t.Fatal(err)
 	}
 	command := programCommand(path, append([]string{"--data", l.data}, arguments...)...)
+	command.Dir = l.docs // which is in no checkout
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, &out
 	err = command.Run()
@@ -241,6 +242,17 @@ func TestDevSyncsAFolderAndReportsTheSync(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(out), &rep); err != nil || rep.Job.Status != "COMPLETED" || rep.Job.Stats.Unchanged != 1 {
 		t.Errorf("%v %s", err, out)
+	}
+	var described dev
+	content, err := os.ReadFile(filepath.Join(l.data, "dev.json"))
+	if err == nil {
+		err = json.Unmarshal(content, &described)
+	}
+	if err != nil || !strings.HasPrefix(described.SecretKey, "svc_sk_") || described.CollectionID == "" {
+		t.Errorf("dev.json has %s, %v", content, err)
+	}
+	if out, err := l.run("dev", "--once", "--listen", "127.0.0.1:0", "--corpus", l.docs, "--base-url", "docs.example.com"); err == nil || !strings.Contains(out, "must be an address") {
+		t.Errorf("a wrong address: %v %s", err, out)
 	}
 	if out, err := l.run("dev", "--once", "--listen", "127.0.0.1:0", "--corpus", t.TempDir()); err == nil || !strings.Contains(out, "there is no file in") {
 		t.Errorf("an empty folder: %v %s", err, out)

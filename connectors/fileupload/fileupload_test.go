@@ -167,12 +167,25 @@ func TestResolveAcceptsMorePathsThanAPageHas(t *testing.T) {
 
 func open(t *testing.T, files fileupload.Files, connectorID string) connectors.Source {
 	t.Helper()
-	source, err := fileupload.Kind(files).New(t.Context(), connectors.Settings{ConnectorID: connectorID})
+	source, err := openWith(t, files, connectorID, nil)
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}
-	t.Cleanup(func() { _ = source.Close() })
 	return source
+}
+
+func openWith(t *testing.T, files fileupload.Files, connectorID string, config map[string]any) (connectors.Source, error) {
+	t.Helper()
+	registry, err := connectors.NewRegistry(fileupload.Kind(files))
+	if err != nil {
+		return nil, err
+	}
+	kind, _ := registry.Lookup("file_upload")
+	source, err := kind.New(t.Context(), connectors.Settings{ConnectorID: connectorID, Config: config})
+	if err == nil {
+		t.Cleanup(func() { _ = source.Close() })
+	}
+	return source, err
 }
 
 var uploaded = time.Date(2024, 5, 6, 7, 8, 9, 0, time.FixedZone("", 3600))
@@ -258,4 +271,79 @@ type unorderedFiles struct{ fileupload.Files }
 
 func (unorderedFiles) List(context.Context, string, string, int) ([]fileupload.File, error) {
 	return []fileupload.File{{Path: "b"}, {Path: "a"}}, nil
+}
+
+func TestPagesOfASiteHaveAddresses(t *testing.T) {
+	t.Parallel()
+	uploads := newUploads()
+	for _, path := range []string{"guide/index.md", "guide/install now.md", "guide/v1.2/notes.tar.gz", "index.html", ".hidden", "größe?#.md"} {
+		uploads.put("mine", path, []byte(path))
+	}
+	for _, c := range []struct {
+		config map[string]any
+		want   string
+	}{
+		{nil, "[     ]"},
+		{map[string]any{"baseUrl": "https://docs.example.com"}, "[https://docs.example.com/.hidden https://docs.example.com/gr%C3%B6%C3%9Fe%3F%23.md https://docs.example.com/guide/ " +
+			"https://docs.example.com/guide/install%20now.md https://docs.example.com/guide/v1.2/notes.tar.gz https://docs.example.com/]"},
+		{map[string]any{"baseUrl": "http://docs.example.com:81/a/", "stripExtension": true, "indexPages": []any{"install now", "notes"}},
+			"[http://docs.example.com:81/a/.hidden http://docs.example.com:81/a/gr%C3%B6%C3%9Fe%3F%23 http://docs.example.com:81/a/guide/index " +
+				"http://docs.example.com:81/a/guide/ http://docs.example.com:81/a/guide/v1.2/notes.tar http://docs.example.com:81/a/index]"},
+	} {
+		source, err := openWith(t, uploads, "mine", c.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := source.Walk(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var addresses []string
+		for _, item := range page.Items {
+			addresses = append(addresses, item.URL)
+			content, err := source.Open(t.Context(), item)
+			if err != nil {
+				t.Fatalf("open %s: %v", item.ID, err)
+			}
+			_ = content.Close() // nothing was written
+		}
+		if got := fmt.Sprint(addresses); got != c.want {
+			t.Errorf("%v: got %s, want %s", c.config, got, c.want)
+		}
+	}
+}
+
+func TestAnotherAddressIsAnotherVersion(t *testing.T) {
+	t.Parallel()
+	uploads := newUploads()
+	uploads.put("mine", "a.md", []byte("a"))
+	versions := map[string]bool{}
+	for _, base := range []string{"", "https://a.example.com/", "https://b.example.com/"} {
+		source, err := openWith(t, uploads, "mine", map[string]any{"baseUrl": base})
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := source.Walk(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		versions[page.Items[0].Version] = true
+	}
+	if len(versions) != 3 {
+		t.Errorf("the versions are %v", versions)
+	}
+}
+
+func TestWrongAddressesAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, config := range []map[string]any{
+		{"baseUrl": "docs.example.com"}, {"baseUrl": "ftp://docs.example.com/"}, {"baseUrl": "https://a:b@docs.example.com/"},
+		{"baseUrl": "https://docs.example.com/?q=1"}, {"baseUrl": "https://docs.example.com/#a"}, {"baseUrl": "https:///a"},
+		{"baseUrl": "https://docs.example.com/" + strings.Repeat("a", 1000)}, {"baseUrl": "https://docs.example.com", "indexPages": []any{"a/b"}},
+	} {
+		kind := fileupload.Kind(newUploads())
+		if err := connectors.CheckOptions("config", kind.Options, config); err == nil || !strings.HasPrefix(err.Error(), "config.") {
+			t.Errorf("%v: got %v", config, err)
+		}
+	}
 }

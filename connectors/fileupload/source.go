@@ -23,8 +23,10 @@ func Kind(files Files) connectors.Kind {
 		Category:     connectors.CategoryFiles,
 		Enumerates:   true,
 		AcceptsFiles: true,
+		Options:      options(),
 		New: func(_ context.Context, s connectors.Settings) (connectors.Source, error) {
-			return &source{files: files, connectorID: s.ConnectorID}, nil
+			pages, err := newAddresses(s)
+			return &source{files: files, connectorID: s.ConnectorID, pages: pages}, err
 		},
 	}
 }
@@ -32,6 +34,7 @@ func Kind(files Files) connectors.Kind {
 type source struct {
 	files       Files
 	connectorID string
+	pages       addresses
 }
 
 func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, error) {
@@ -52,7 +55,7 @@ func (s *source) Walk(ctx context.Context, cursor string) (connectors.Page, erro
 			return connectors.Page{}, connectors.Fatal(fmt.Errorf("list the uploaded files: %q comes after %q", file.Path, page.Next))
 		}
 		page.Next = file.Path
-		page.Items = append(page.Items, newItem(file))
+		page.Items = append(page.Items, s.item(file))
 	}
 	return page, nil
 }
@@ -68,7 +71,7 @@ func (s *source) Open(ctx context.Context, item connectors.Item) (io.ReadCloser,
 	if len(files) == 0 {
 		return nil, fmt.Errorf("open the uploaded file %q: %w", item.ID, connectors.ErrNotFound)
 	}
-	if item.Version != "" && files[0].Version != item.Version {
+	if item.Version != "" && files[0].Version != contentVersion(item.Version) {
 		return nil, connectors.Retryable(fmt.Errorf("open the uploaded file %q: it was replaced since it was listed", item.ID), 0)
 	}
 	content, err := s.files.Open(ctx, s.connectorID, files[0])
@@ -95,7 +98,7 @@ func (s *source) Resolve(ctx context.Context, paths []string) (found []connector
 		existing := make(map[string]bool, len(files))
 		for _, file := range files {
 			existing[file.Path] = true
-			found = append(found, newItem(file))
+			found = append(found, s.item(file))
 		}
 		for at, name := range names {
 			if !existing[name] {
@@ -139,9 +142,10 @@ func (s *source) existing(ctx context.Context, paths []string) ([]File, error) {
 // isStorable reports whether the database can store a text.
 func isStorable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
 
-func newItem(file File) connectors.Item {
+func (s *source) item(file File) connectors.Item {
+	address := s.pages.of(file.Path)
 	return connectors.Item{
-		ID: file.Path, Path: file.Path, Version: file.Version, MediaType: file.MediaType, Size: file.Size,
+		ID: file.Path, Path: file.Path, Version: version(file.Version, address), URL: address, MediaType: file.MediaType, Size: file.Size,
 		CreatedAt: file.CreatedAt.UTC(), ModifiedAt: file.ModifiedAt.UTC(),
 	}
 }

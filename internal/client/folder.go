@@ -71,10 +71,10 @@ type Problem struct {
 }
 
 // SyncFolder uploads a folder into the collection of a name, which it creates
-// when there is none, and syncs it in a mode. The result holds what was done before an error.
-func (c *Client) SyncFolder(ctx context.Context, folder, collection, mode string, r Reporter) (FolderSync, error) {
+// when there is none, and syncs it in a mode. Settings are those of the connector, nil for no change. The result holds what was done before an error.
+func (c *Client) SyncFolder(ctx context.Context, folder, collection, mode string, settings Variables, r Reporter) (FolderSync, error) {
 	result := FolderSync{Folder: folder}
-	connector, err := c.EnsureConnector(ctx, Variables{"name": collection, "description": "The files of " + folder}, "Files of "+collection, "file_upload", nil)
+	connector, err := c.EnsureConnector(ctx, Variables{"name": collection, "description": "The files of " + folder}, "Files of "+collection, "file_upload", settings)
 	if err != nil {
 		return result, err
 	}

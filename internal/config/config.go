@@ -29,7 +29,8 @@ type Config struct {
 	BaseURL string `env:"BASE_URL"`
 	// DashboardURL is the address of the front end in links to people; BaseURL when empty.
 	DashboardURL string `env:"DASHBOARD_URL"`
-	// DashboardOrigins are the origins that may call /graphql and /api/v1 from a browser: https://app.example.com.
+	// DashboardOrigins are the origins that may call /graphql and /api/v1 from a browser: https://app.example.com, or
+	// http://localhost:* with any port.
 	DashboardOrigins []string `env:"DASHBOARD_ORIGINS"`
 	// TrustedProxies are the reverse proxies whose X-Forwarded-For is used.
 	TrustedProxies Networks `env:"TRUSTED_PROXIES"`

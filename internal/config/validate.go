@@ -240,7 +240,7 @@ func checkOrigins(list []string) error {
 		if origin == "*" {
 			continue // safe: a page needs the session token, which is a header
 		}
-		parsed, err := url.Parse(origin)
+		parsed, err := url.Parse(strings.TrimSuffix(origin, ":*"))
 		if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" || parsed.Path != "" {
 			return fmt.Errorf("%q is not an origin; write it as https://app.example.com", origin)
 		}

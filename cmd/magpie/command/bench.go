@@ -38,7 +38,7 @@ func (c benchServiceCommand) Run(r *runtime) error {
 	if c.Passages < 1 || c.Queries < 1 {
 		return errors.New("--passages and --queries must be 1 or more")
 	}
-	docs, err := demoFolder(c.DemoDocs)
+	docs, err := r.demoFolder(c.DemoDocs)
 	if err != nil {
 		return err
 	}
@@ -96,8 +96,8 @@ type corpusFlags struct {
 }
 
 // read reads the demo documents and the larger corpora, if there are any.
-func (c corpusFlags) read(ctx context.Context) (bench.Text, error) {
-	demo, err := demoFolder(c.DemoDocs)
+func (c corpusFlags) read(r *runtime) (bench.Text, error) {
+	demo, err := r.demoFolder(c.DemoDocs)
 	if err != nil {
 		return bench.Text{}, err
 	}
@@ -105,7 +105,7 @@ func (c corpusFlags) read(ctx context.Context) (bench.Text, error) {
 	if corpora == "" {
 		corpora = filepath.Join("..", "shared", "corpora")
 		if _, err := os.Stat(corpora); err != nil {
-			return bench.ReadText(ctx, demo)
+			return bench.ReadText(r, demo)
 		}
 	}
 	entries, err := os.ReadDir(corpora)
@@ -118,7 +118,7 @@ func (c corpusFlags) read(ctx context.Context) (bench.Text, error) {
 			folders = append(folders, filepath.Join(corpora, entry.Name()))
 		}
 	}
-	return bench.ReadText(ctx, demo, folders...)
+	return bench.ReadText(r, demo, folders...)
 }
 
 // printMachine shows what a benchmark ran on and the text it used.

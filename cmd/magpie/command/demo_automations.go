@@ -20,7 +20,7 @@ type demoAutomations struct {
 // Run lets two mails be answered in a Magpie of its own: one in peace, and one whose worker
 // is killed at each step.
 func (c demoAutomations) Run(r *runtime) (err error) {
-	docs, err := demoFolder(c.DemoDocs)
+	docs, err := r.demoFolder(c.DemoDocs)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (c demoAutomations) play(r *runtime, d *stack.Dev, stage *rehearsal.Stage, 
 	if err != nil {
 		return err
 	}
-	synced, err := api.SyncFolder(r, docs, demoCollection, "auto", reporter{r.console})
+	synced, err := api.SyncFolder(r, docs, demoCollection, "auto", nil, reporter{r.console})
 	if err = errors.Join(err, first.Kill()); err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/magpie-search/magpie/cmd/magpie/stack"
 	"github.com/magpie-search/magpie/cmd/magpie/web/dashboard"
 	"github.com/magpie-search/magpie/internal/client"
-	"github.com/magpie-search/magpie/internal/devstack"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 )
 
@@ -21,47 +20,45 @@ const (
 	demoCollection = "Demo documentation"
 	bucketName     = "demo-docs"
 	s3Collection   = "Demo documentation (S3)"
-	demoKeyName    = "Demo"
+	devKeyName     = "Demo"
 )
 
-func moduleRoot() (string, error) { return devstack.ModuleRoot() }
-
-// keepDemo syncs the demo documents, makes sure of the keys to them, and
-// describes the running stack in dev.json.
+// keepDemo syncs the demo documents and makes sure of the keys to them.
 func keepDemo(ctx context.Context, api *client.Client, d *stack.Dev, docs string) error {
 	say := d.Console()
-	docs, err := demoFolder(docs)
-	if err != nil {
-		return err
-	}
 	var synced client.FolderSync
-	if err := say.Step("the demo documents are synced", func() error {
-		synced, err = api.SyncFolder(ctx, docs, demoCollection, "auto", reporter{say})
+	if err := say.Step("the demo documents are synced", func() (err error) {
+		synced, err = api.SyncFolder(ctx, docs, demoCollection, "auto", nil, reporter{say})
 		return err
 	}); err != nil {
 		return err
 	}
 	say.Note("  %s", summary(synced.Job))
-	secrets, err := demoKeys(ctx, api, d, synced.Collection)
+	return describe(ctx, api, d, synced.Collection)
+}
+
+// describe makes sure of keys to a collection, and describes the running stack in dev.json.
+func describe(ctx context.Context, api *client.Client, d *stack.Dev, collection uuid.UUID) error {
+	secrets, err := devKeys(ctx, api, d, collection)
 	if err != nil {
 		return err
 	}
 	return d.Folder().SaveDev(local.Dev{
 		BaseURL: d.BaseURL, GraphQLURL: d.BaseURL + "/graphql",
 		AdminEmail: secrets.AdminEmail, AdminPassword: secrets.AdminPassword,
-		PublishableKey: secrets.PublishableKey, SecretKey: secrets.SecretKey, CollectionID: synced.Collection,
+		PublishableKey: secrets.PublishableKey, SecretKey: secrets.SecretKey, CollectionID: collection,
 	})
 }
 
-// demoKeys returns the secrets with a pair of keys that reach the demo
-// collection alone: the kept pair while it is valid, else a new one.
-func demoKeys(ctx context.Context, api *client.Client, d *stack.Dev, collection uuid.UUID) (local.Secrets, error) {
+// devKeys returns the secrets with a pair of keys that reach a collection
+// alone: the kept pair while it is valid, else a new one.
+func devKeys(ctx context.Context, api *client.Client, d *stack.Dev, collection uuid.UUID) (local.Secrets, error) {
 	secrets := d.Secrets
 	if secrets.KeyCollection == collection && valid(ctx, d.App.Keys, secrets.PublishableKey) && valid(ctx, d.App.Keys, secrets.SecretKey) {
 		return secrets, nil
 	}
 	created, err := api.CreateKey(ctx, client.Variables{
-		"name": demoKeyName, "allowedHosts": []string{"localhost", "127.0.0.1"},
+		"name": devKeyName, "allowedHosts": []string{"localhost", "127.0.0.1"},
 		"allowedCollections": []uuid.UUID{collection}, "defaultCollection": collection,
 	})
 	if err != nil {

@@ -24,7 +24,7 @@ func (c upCommand) Run(r *runtime) error {
 	run, err := c.find(r, folder)
 	if errors.Is(err, errNobody) {
 		var docs string
-		if docs, err = demoFolder(c.DemoDocs); err != nil {
+		if docs, err = r.demoFolder(c.DemoDocs); err != nil {
 			return err
 		}
 		err = r.console.Step("Magpie is up", func() (err error) {

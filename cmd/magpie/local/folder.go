@@ -95,6 +95,9 @@ func (f *Folder) S3() string { return filepath.Join(f.path, "s3") }
 // Log returns the log file of a background process.
 func (f *Folder) Log() string { return filepath.Join(f.path, logFile) }
 
+// Demo is the folder of the demo documents.
+func (f *Folder) Demo() string { return filepath.Join(f.path, "demo") }
+
 // Fakes returns the folder of the settings of stand-ins for platforms.
 func (f *Folder) Fakes() string { return filepath.Join(f.path, "fakes") }
 
@@ -148,7 +151,7 @@ func (f *Folder) remove(name string) error {
 
 // Purge deletes Magpie's files in the folder. Other files stay.
 func (f *Folder) Purge() error {
-	for _, path := range []string{f.Services(), f.Blobs(), f.S3(), f.file(secretsFile), f.file(runFile), f.file(devFile), f.Log(), f.Fakes(), f.file(lockFile)} {
+	for _, path := range []string{f.Services(), f.Blobs(), f.S3(), f.Demo(), f.file(secretsFile), f.file(runFile), f.file(devFile), f.Log(), f.Fakes(), f.file(lockFile)} {
 		if err := os.RemoveAll(path); err != nil {
 			return fmt.Errorf("delete data folder: %w", err)
 		}

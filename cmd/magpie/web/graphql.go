@@ -48,10 +48,15 @@ func AddTransports(s *handler.Server, streams *connection.Server, uploadLimit in
 func hosts(origins []string) []string {
 	patterns := make([]string, 0, len(origins))
 	for _, origin := range origins {
+		address, anyPort := strings.CutSuffix(origin, ":*")
 		if origin == "*" {
 			patterns = append(patterns, origin)
-		} else if parsed, err := url.Parse(origin); err == nil {
-			patterns = append(patterns, strings.NewReplacer("[", `\[`, "]", `\]`).Replace(parsed.Host))
+		} else if parsed, err := url.Parse(address); err == nil {
+			pattern := strings.NewReplacer("[", `\[`, "]", `\]`).Replace(parsed.Host)
+			if anyPort {
+				pattern += ":*"
+			}
+			patterns = append(patterns, pattern)
 		}
 	}
 	return patterns

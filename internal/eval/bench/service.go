@@ -39,7 +39,7 @@ type Rate struct {
 // Service measures a whole Magpie: a first sync of a folder, a sync that finds
 // nothing new, searches and answers.
 func Service(ctx context.Context, o ServiceOptions) (*ServiceResult, error) {
-	synced, err := o.Client.SyncFolder(ctx, o.Folder, collectionName, "full", o.Display)
+	synced, err := o.Client.SyncFolder(ctx, o.Folder, collectionName, "full", nil, o.Display)
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func SearchUnderSync(ctx context.Context, s *Stack, text Text, o SearchOptions) 
 	if err := writeDocuments(synth.NewGenerator(text.pages, seed), folder, o.Passages[0]); err != nil {
 		return nil, err
 	}
-	synced, err := s.Client.SyncFolder(ctx, folder, collectionName, "full", s.Display)
+	synced, err := s.Client.SyncFolder(ctx, folder, collectionName, "full", nil, s.Display)
 	if err != nil {
 		return nil, err
 	}
