@@ -243,19 +243,40 @@ func TestDevSyncsAFolderAndReportsTheSync(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &rep); err != nil || rep.Job.Status != "COMPLETED" || rep.Job.Stats.Unchanged != 1 {
 		t.Errorf("%v %s", err, out)
 	}
-	var described dev
-	content, err := os.ReadFile(filepath.Join(l.data, "dev.json"))
-	if err == nil {
-		err = json.Unmarshal(content, &described)
-	}
-	if err != nil || !strings.HasPrefix(described.SecretKey, "svc_sk_") || described.CollectionID == "" {
-		t.Errorf("dev.json has %s, %v", content, err)
-	}
+	l.checkSite()
 	if out, err := l.run("dev", "--once", "--listen", "127.0.0.1:0", "--corpus", l.docs, "--base-url", "docs.example.com"); err == nil || !strings.Contains(out, "must be an address") {
 		t.Errorf("a wrong address: %v %s", err, out)
 	}
 	if out, err := l.run("dev", "--once", "--listen", "127.0.0.1:0", "--corpus", t.TempDir()); err == nil || !strings.Contains(out, "there is no file in") {
 		t.Errorf("an empty folder: %v %s", err, out)
+	}
+}
+
+// checkSite serves the documents as those of a site. Results link to its pages.
+func (l *local) checkSite() {
+	l.t.Helper()
+	path, err := program()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	command := programCommand(path, "--data", l.data, "dev", "--listen", "127.0.0.1:0", "--corpus", l.docs, "--base-url", "https://docs.example.com", "--strip-extension")
+	if err := command.Start(); err != nil {
+		l.t.Fatal(err)
+	}
+	var d dev
+	testkit.WaitFor(l.t, "keys to the folder", func() bool {
+		content, err := os.ReadFile(filepath.Join(l.data, "dev.json"))
+		return err == nil && json.Unmarshal(content, &d) == nil
+	})
+	status, body := post(l.t, d.BaseURL+"/v1/docs/search", `{"query": "install it", "min_score": 0}`, "X-Service-Key", d.SecretKey)
+	if status != http.StatusOK || !strings.Contains(body, `"url":"https://docs.example.com/v2/start`) {
+		l.t.Errorf("%d %s", status, body)
+	}
+	if err := command.Process.Signal(os.Interrupt); err != nil {
+		l.t.Error(err)
+	}
+	if err := command.Wait(); err != nil {
+		l.t.Error(err)
 	}
 }
 

@@ -48,7 +48,7 @@ func optionsByDestination() map[string]struct{ steers, others []string } {
 		"salesforce": {[]string{"instanceUrl", "authUrl"}, []string{
 			"objects", "includeCustomObjects", "soqlFilter", "fields", "includeComments", "includeEmails", "includeTasks", "includeFiles", "knowledgeLanguages",
 			"knowledgeForReaders", "hierarchyObjects", "quotaShare", "apiVersion", "sandbox"}},
-		"file_upload": {},
+		"file_upload": {others: []string{"baseUrl", "indexPages", "stripExtension"}},
 	}
 }
 

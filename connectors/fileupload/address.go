@@ -23,7 +23,7 @@ func options() []connectors.Option {
 	withBase := []connectors.Dependency{{Option: optionBase}}
 	return []connectors.Option{
 		{
-			Name: optionBase, Title: "Address of the site", Type: connectors.TypeString, Format: connectors.FormatURL, Example: "https://docs.example.com/guide/",
+			Name: optionBase, Title: "Address of the site", Type: connectors.TypeString, Example: "https://docs.example.com/guide/",
 			Help: "The address of the site that is made from the files. Results link to it, with the path of the file.",
 			Check: connectors.CheckString(func(text string) error {
 				_, err := parseBase(text)

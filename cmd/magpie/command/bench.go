@@ -63,7 +63,7 @@ func (c benchServiceCommand) measure(r *runtime, folder *local.Folder, docs stri
 	if err := r.console.Step("documents are written", func() error { return synth.WriteVariants(docs, corpus, c.Passages) }); err != nil {
 		return nil, err
 	}
-	d, err := r.startDev(folder, "127.0.0.1:0", false)
+	d, err := r.startDev(folder, "127.0.0.1:0", false, nil)
 	if err != nil {
 		return nil, err
 	}

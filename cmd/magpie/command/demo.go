@@ -50,7 +50,7 @@ func (c demoTour) Run(r *runtime) error {
 		return c.inRunning(r, folder, docs)
 	}
 	r.console.Note("Starting a Magpie of its own in %s", folder.Path())
-	d, err := r.startDev(folder, "", true)
+	d, err := r.startDev(folder, "", true, nil)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,9 @@ func (c demoTour) tell(r *runtime, api *client.Client, folder *local.Folder, doc
 	if err != nil {
 		return err
 	}
+	keep := "make up"
 	if _, err := devstack.ModuleRoot(); err != nil {
+		keep = "magpie up"
 		r.console.Note("The bucket is left out: its server is built from a checkout of Magpie.")
 	} else if err := c.bucket(r, api, folder, docs); err != nil {
 		return err
@@ -114,7 +116,7 @@ func (c demoTour) tell(r *runtime, api *client.Client, folder *local.Folder, doc
 	}
 	if !up {
 		r.console.Note("")
-		r.console.Note("This Magpie ends now. `make up` keeps one running, with the same documents and sign-in:")
+		r.console.Note("This Magpie ends now. `%s` keeps one running, with the same documents and sign-in:", keep)
 	}
 	address(r.console, dev)
 	r.console.Note("")

@@ -20,7 +20,7 @@ const (
 	demoCollection = "Demo documentation"
 	bucketName     = "demo-docs"
 	s3Collection   = "Demo documentation (S3)"
-	devKeyName     = "Demo"
+	devKeyName     = "Local"
 )
 
 // keepDemo syncs the demo documents and makes sure of the keys to them.

@@ -45,7 +45,11 @@ func (c devCommand) Run(r *runtime) error {
 		return err
 	}
 	defer closeFakes(fakes)
-	d, err := r.startDev(folder, c.Listen, c.Demo)
+	var further map[string]string
+	if c.Corpus != "" {
+		further = map[string]string{"IDEMPOTENCY_WINDOW": "0s"} // who changes a file and starts again searches the new one
+	}
+	d, err := r.startDev(folder, c.Listen, c.Demo, further)
 	if err != nil {
 		return err
 	}
@@ -123,9 +127,9 @@ func (r *runtime) folder() (*local.Folder, error) {
 	return local.Make(c.DataDir)
 }
 
-// startDev starts a local Magpie in this process.
-func (r *runtime) startDev(folder *local.Folder, listen string, demo bool) (*stack.Dev, error) {
-	o := r.devOptions(folder, nil)
+// startDev starts a local Magpie in this process. Further settings count like flags.
+func (r *runtime) startDev(folder *local.Folder, listen string, demo bool, further map[string]string) (*stack.Dev, error) {
+	o := r.devOptions(folder, further)
 	o.Listen, o.Demo = listen, demo
 	return stack.StartDev(r, o)
 }
