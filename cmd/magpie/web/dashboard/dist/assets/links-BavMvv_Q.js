@@ -1,1 +1,0 @@
-import{n as e}from"./Title-Cx4zXBLu.js";import{r as t}from"./useRouter-BMQ0O9aI.js";import{n}from"./link-CFn0Zt2s.js";import{P as r}from"./i18n-DlMhMEEI.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./useRouter-BMQ0O9aI.js";import{at as t,pt as n}from"./i18n-DlMhMEEI.js";var r=n(t(),1);function i(t){let n=e();return r.useCallback(e=>n.navigate({...e,from:e.from??t?.from}),[t?.from,n])}export{i as t};
