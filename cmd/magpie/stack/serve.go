@@ -12,6 +12,7 @@ import (
 	"github.com/magpie-search/magpie/cmd/magpie/web"
 	"github.com/magpie-search/magpie/cmd/magpie/web/dashboard"
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/graph"
 	"github.com/magpie-search/magpie/internal/connector/oauth"
 	"github.com/magpie-search/magpie/internal/live/connection"
 	"github.com/magpie-search/magpie/rest"
@@ -104,6 +105,7 @@ func handler(app *wire.App, streams *connection.Server, drain *web.Drain, versio
 		MCP:         mcp.Handler(server),
 		Authorize:   authorize.New(authorize.Options{Server: app.Applications, RedirectURL: c.PublicURL() + oauth.CallbackPath(toolserver.ProviderName), TrustedProxies: c.TrustedProxies, Log: app.Log}),
 		OpenAPI:     description,
+		Schema:      graph.SDL(app.REST().Schema),
 		Webhooks:    rest.NewWebhooks(app.Webhooks()),
 		Widget:      scripts,
 		Dashboard:   pages,

@@ -75,7 +75,7 @@ func (o *Options) route(r *http.Request) string {
 		}
 	}
 	switch {
-	case path == "/" || path == graphqlPath || path == "/mcp" || path == "/openapi.json" || path == "/playground" || authorize.Serves(path),
+	case path == "/" || path == graphqlPath || path == "/mcp" || path == "/openapi.json" || path == schemaPath || path == "/playground" || authorize.Serves(path),
 		o.Widget.Serves(path), o.Dashboard != nil && o.Dashboard.Serves(path),
 		path == alivePath || path == livePath || path == readyPath || path == metricsPath:
 		return path // one of a few

@@ -50,6 +50,8 @@ type Options struct {
 	Webhooks http.Handler
 	// OpenAPI serves /openapi.json, with its own CORS policy.
 	OpenAPI http.Handler
+	// Schema is the GraphQL schema in the schema definition language.
+	Schema []byte
 	// Widget serves the scripts for websites.
 	Widget *widget.Handler
 	// Dashboard serves the pages for browsers; nil if the program has none.
@@ -80,7 +82,7 @@ type Options struct {
 func New(o Options) http.Handler {
 	graphql := o.CrossOrigin(graphqlGuard(o, o.GraphQL))
 	probe := newProbes(WorkerOptions{Ready: o.Ready, Drain: o.Drain, Metrics: o.Metrics, MetricsNetworks: o.MetricsNetworks, Log: o.Log})
-	root := rootHandler(o)
+	root, schema := rootHandler(o), schemaHandler(o)
 	routes := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		accesslog.From(r.Context()).SetRoute(o.route(r))
 		switch path := r.URL.Path; {
@@ -96,6 +98,8 @@ func New(o Options) http.Handler {
 			o.Authorize.ServeHTTP(w, r)
 		case path == "/openapi.json":
 			serveOpenAPI(w, r, o.OpenAPI)
+		case path == schemaPath:
+			readOnly(w, r, schema)
 		case o.Widget.Serves(path):
 			readOnly(w, r, o.Widget)
 		case probe.serves(path):
@@ -124,7 +128,7 @@ func (o *Options) navigates(r *http.Request) bool {
 	}
 	for _, owned := range []string{
 		"/v1", "/api", graphqlPath, "/mcp", "/webhooks", "/oauth", "/.well-known", "/assets", "/playground",
-		metricsPath, alivePath, livePath, readyPath, "/openapi.json", widget.ScriptPath, widget.ClientPath, widget.TypesPath,
+		metricsPath, alivePath, livePath, readyPath, "/openapi.json", schemaPath, widget.ScriptPath, widget.ClientPath, widget.TypesPath,
 	} {
 		if below(r.URL.Path, owned) {
 			return false
@@ -161,7 +165,7 @@ func serveOpenAPI(w http.ResponseWriter, r *http.Request, next http.Handler) {
 // rootHandler serves the list of paths.
 func rootHandler(o Options) http.Handler {
 	paths := map[string]string{
-		"service": "magpie", "version": o.Version, "graphql": graphqlPath, "public": "/v1", "dashboard": "/api/v1", "webhooks": "/webhooks/connectors", "mcp": "/mcp", "openapi": "/openapi.json",
+		"service": "magpie", "version": o.Version, "graphql": graphqlPath, "public": "/v1", "dashboard": "/api/v1", "webhooks": "/webhooks/connectors", "mcp": "/mcp", "openapi": "/openapi.json", "schema": schemaPath,
 		"widget": widget.ScriptPath, "client": widget.ClientPath, "health": alivePath, "ready": readyPath, "metrics": "/metrics",
 	}
 	if o.Page {
