@@ -23,14 +23,18 @@ type AuditEntry struct {
 	WorkspaceID uuid.UUID `json:"workspace_id,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt time.Time `json:"created_at,omitempty"`
-	// a signed-in person, an API key, the command line, a caller without credentials, or Magpie itself
+	// a person, an API key, a service token, the command line, a caller without credentials, or Magpie itself
 	ActorKind auditentry.ActorKind `json:"actor_kind,omitempty"`
-	// id of the person or the key
+	// id of the person, the key or the service token
 	ActorID *uuid.UUID `json:"actor_id,omitempty"`
-	// the person's email address, the key's name or the login at the command line, at that time
+	// the person's email address, the name of the key or the service token, or the login at the command line, at that time
 	ActorName string `json:"actor_name,omitempty"`
 	// the session of a person
 	SessionID *uuid.UUID `json:"session_id,omitempty"`
+	// the token by which the request came
+	TokenID *uuid.UUID `json:"token_id,omitempty"`
+	// its name
+	TokenName string `json:"token_name,omitempty"`
 	// address that the request came from
 	IP *string `json:"ip,omitempty"`
 	// X-Request-Id of the request
@@ -53,11 +57,11 @@ func (*AuditEntry) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case auditentry.FieldActorID, auditentry.FieldSessionID, auditentry.FieldTargetID:
+		case auditentry.FieldActorID, auditentry.FieldSessionID, auditentry.FieldTokenID, auditentry.FieldTargetID:
 			values[i] = &sql.NullScanner{S: new(uuid.UUID)}
 		case auditentry.FieldChanges:
 			values[i] = new([]byte)
-		case auditentry.FieldActorKind, auditentry.FieldActorName, auditentry.FieldIP, auditentry.FieldRequestID, auditentry.FieldAction, auditentry.FieldTargetKind, auditentry.FieldTargetName:
+		case auditentry.FieldActorKind, auditentry.FieldActorName, auditentry.FieldTokenName, auditentry.FieldIP, auditentry.FieldRequestID, auditentry.FieldAction, auditentry.FieldTargetKind, auditentry.FieldTargetName:
 			values[i] = new(sql.NullString)
 		case auditentry.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
@@ -121,6 +125,19 @@ func (_m *AuditEntry) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.SessionID = new(uuid.UUID)
 				*_m.SessionID = *value.S.(*uuid.UUID)
+			}
+		case auditentry.FieldTokenID:
+			if value, ok := values[i].(*sql.NullScanner); !ok {
+				return fmt.Errorf("unexpected type %T for field token_id", values[i])
+			} else if value.Valid {
+				_m.TokenID = new(uuid.UUID)
+				*_m.TokenID = *value.S.(*uuid.UUID)
+			}
+		case auditentry.FieldTokenName:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field token_name", values[i])
+			} else if value.Valid {
+				_m.TokenName = value.String
 			}
 		case auditentry.FieldIP:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -226,6 +243,14 @@ func (_m *AuditEntry) String() string {
 		builder.WriteString("session_id=")
 		builder.WriteString(fmt.Sprintf("%v", *v))
 	}
+	builder.WriteString(", ")
+	if v := _m.TokenID; v != nil {
+		builder.WriteString("token_id=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
+	builder.WriteString(", ")
+	builder.WriteString("token_name=")
+	builder.WriteString(_m.TokenName)
 	builder.WriteString(", ")
 	if v := _m.IP; v != nil {
 		builder.WriteString("ip=")

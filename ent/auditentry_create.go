@@ -89,6 +89,34 @@ func (_c *AuditEntryCreate) SetNillableSessionID(v *uuid.UUID) *AuditEntryCreate
 	return _c
 }
 
+// SetTokenID sets the "token_id" field.
+func (_c *AuditEntryCreate) SetTokenID(v uuid.UUID) *AuditEntryCreate {
+	_c.mutation.SetTokenID(v)
+	return _c
+}
+
+// SetNillableTokenID sets the "token_id" field if the given value is not nil.
+func (_c *AuditEntryCreate) SetNillableTokenID(v *uuid.UUID) *AuditEntryCreate {
+	if v != nil {
+		_c.SetTokenID(*v)
+	}
+	return _c
+}
+
+// SetTokenName sets the "token_name" field.
+func (_c *AuditEntryCreate) SetTokenName(v string) *AuditEntryCreate {
+	_c.mutation.SetTokenName(v)
+	return _c
+}
+
+// SetNillableTokenName sets the "token_name" field if the given value is not nil.
+func (_c *AuditEntryCreate) SetNillableTokenName(v *string) *AuditEntryCreate {
+	if v != nil {
+		_c.SetTokenName(*v)
+	}
+	return _c
+}
+
 // SetIP sets the "ip" field.
 func (_c *AuditEntryCreate) SetIP(v string) *AuditEntryCreate {
 	_c.mutation.SetIP(v)
@@ -225,6 +253,10 @@ func (_c *AuditEntryCreate) defaults() error {
 		v := auditentry.DefaultActorName
 		_c.mutation.SetActorName(v)
 	}
+	if _, ok := _c.mutation.TokenName(); !ok {
+		v := auditentry.DefaultTokenName
+		_c.mutation.SetTokenName(v)
+	}
 	if _, ok := _c.mutation.TargetName(); !ok {
 		v := auditentry.DefaultTargetName
 		_c.mutation.SetTargetName(v)
@@ -257,6 +289,9 @@ func (_c *AuditEntryCreate) check() error {
 	}
 	if _, ok := _c.mutation.ActorName(); !ok {
 		return &ValidationError{Name: "actor_name", err: errors.New(`ent: missing required field "AuditEntry.actor_name"`)}
+	}
+	if _, ok := _c.mutation.TokenName(); !ok {
+		return &ValidationError{Name: "token_name", err: errors.New(`ent: missing required field "AuditEntry.token_name"`)}
 	}
 	if _, ok := _c.mutation.Action(); !ok {
 		return &ValidationError{Name: "action", err: errors.New(`ent: missing required field "AuditEntry.action"`)}
@@ -338,6 +373,14 @@ func (_c *AuditEntryCreate) createSpec() (*AuditEntry, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.SessionID(); ok {
 		_spec.SetField(auditentry.FieldSessionID, field.TypeUUID, value)
 		_node.SessionID = &value
+	}
+	if value, ok := _c.mutation.TokenID(); ok {
+		_spec.SetField(auditentry.FieldTokenID, field.TypeUUID, value)
+		_node.TokenID = &value
+	}
+	if value, ok := _c.mutation.TokenName(); ok {
+		_spec.SetField(auditentry.FieldTokenName, field.TypeString, value)
+		_node.TokenName = value
 	}
 	if value, ok := _c.mutation.IP(); ok {
 		_spec.SetField(auditentry.FieldIP, field.TypeString, value)

@@ -74,6 +74,9 @@ func (_u *AuditEntryUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 	if _u.mutation.SessionIDCleared() {
 		_spec.ClearField(auditentry.FieldSessionID, field.TypeUUID)
 	}
+	if _u.mutation.TokenIDCleared() {
+		_spec.ClearField(auditentry.FieldTokenID, field.TypeUUID)
+	}
 	if _u.mutation.IPCleared() {
 		_spec.ClearField(auditentry.FieldIP, field.TypeString)
 	}
@@ -179,6 +182,9 @@ func (_u *AuditEntryUpdateOne) sqlSave(ctx context.Context) (_node *AuditEntry, 
 	}
 	if _u.mutation.SessionIDCleared() {
 		_spec.ClearField(auditentry.FieldSessionID, field.TypeUUID)
+	}
+	if _u.mutation.TokenIDCleared() {
+		_spec.ClearField(auditentry.FieldTokenID, field.TypeUUID)
 	}
 	if _u.mutation.IPCleared() {
 		_spec.ClearField(auditentry.FieldIP, field.TypeString)

@@ -42,6 +42,7 @@ import (
 	"github.com/magpie-search/magpie/ent/sourcefile"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent/token"
 	"github.com/magpie-search/magpie/ent/toolconnection"
 	"github.com/magpie-search/magpie/ent/toolgrant"
 	"github.com/magpie-search/magpie/ent/toolintegration"
@@ -108,6 +109,8 @@ type Client struct {
 	SyncItem *SyncItemClient
 	// SyncJob is the client for interacting with the SyncJob builders.
 	SyncJob *SyncJobClient
+	// Token is the client for interacting with the Token builders.
+	Token *TokenClient
 	// ToolConnection is the client for interacting with the ToolConnection builders.
 	ToolConnection *ToolConnectionClient
 	// ToolGrant is the client for interacting with the ToolGrant builders.
@@ -155,6 +158,7 @@ func (c *Client) init() {
 	c.SourceFile = NewSourceFileClient(c.config)
 	c.SyncItem = NewSyncItemClient(c.config)
 	c.SyncJob = NewSyncJobClient(c.config)
+	c.Token = NewTokenClient(c.config)
 	c.ToolConnection = NewToolConnectionClient(c.config)
 	c.ToolGrant = NewToolGrantClient(c.config)
 	c.ToolIntegration = NewToolIntegrationClient(c.config)
@@ -278,6 +282,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		SourceFile:         NewSourceFileClient(cfg),
 		SyncItem:           NewSyncItemClient(cfg),
 		SyncJob:            NewSyncJobClient(cfg),
+		Token:              NewTokenClient(cfg),
 		ToolConnection:     NewToolConnectionClient(cfg),
 		ToolGrant:          NewToolGrantClient(cfg),
 		ToolIntegration:    NewToolIntegrationClient(cfg),
@@ -328,6 +333,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		SourceFile:         NewSourceFileClient(cfg),
 		SyncItem:           NewSyncItemClient(cfg),
 		SyncJob:            NewSyncJobClient(cfg),
+		Token:              NewTokenClient(cfg),
 		ToolConnection:     NewToolConnectionClient(cfg),
 		ToolGrant:          NewToolGrantClient(cfg),
 		ToolIntegration:    NewToolIntegrationClient(cfg),
@@ -366,8 +372,8 @@ func (c *Client) Use(hooks ...Hook) {
 		c.AuditEntry, c.Automation, c.AutomationRun, c.Collection, c.Connector,
 		c.Conversation, c.Document, c.Feedback, c.InboundEvent, c.InboundIntegration,
 		c.IntegrationTool, c.Invitation, c.Membership, c.Message, c.OAuthGrant,
-		c.PlanItem, c.Session, c.SourceFile, c.SyncItem, c.SyncJob, c.ToolConnection,
-		c.ToolGrant, c.ToolIntegration, c.User, c.Workspace,
+		c.PlanItem, c.Session, c.SourceFile, c.SyncItem, c.SyncJob, c.Token,
+		c.ToolConnection, c.ToolGrant, c.ToolIntegration, c.User, c.Workspace,
 	} {
 		n.Use(hooks...)
 	}
@@ -381,8 +387,8 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 		c.AuditEntry, c.Automation, c.AutomationRun, c.Collection, c.Connector,
 		c.Conversation, c.Document, c.Feedback, c.InboundEvent, c.InboundIntegration,
 		c.IntegrationTool, c.Invitation, c.Membership, c.Message, c.OAuthGrant,
-		c.PlanItem, c.Session, c.SourceFile, c.SyncItem, c.SyncJob, c.ToolConnection,
-		c.ToolGrant, c.ToolIntegration, c.User, c.Workspace,
+		c.PlanItem, c.Session, c.SourceFile, c.SyncItem, c.SyncJob, c.Token,
+		c.ToolConnection, c.ToolGrant, c.ToolIntegration, c.User, c.Workspace,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -443,6 +449,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.SyncItem.mutate(ctx, m)
 	case *SyncJobMutation:
 		return c.SyncJob.mutate(ctx, m)
+	case *TokenMutation:
+		return c.Token.mutate(ctx, m)
 	case *ToolConnectionMutation:
 		return c.ToolConnection.mutate(ctx, m)
 	case *ToolGrantMutation:
@@ -4422,6 +4430,140 @@ func (c *SyncJobClient) mutate(ctx context.Context, m *SyncJobMutation) (Value, 
 	}
 }
 
+// TokenClient is a client for the Token schema.
+type TokenClient struct {
+	config
+}
+
+// NewTokenClient returns a client for the Token from the given config.
+func NewTokenClient(c config) *TokenClient {
+	return &TokenClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `token.Hooks(f(g(h())))`.
+func (c *TokenClient) Use(hooks ...Hook) {
+	c.hooks.Token = append(c.hooks.Token, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `token.Intercept(f(g(h())))`.
+func (c *TokenClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Token = append(c.inters.Token, interceptors...)
+}
+
+// Create returns a builder for creating a Token entity.
+func (c *TokenClient) Create() *TokenCreate {
+	mutation := newTokenMutation(c.config, OpCreate)
+	return &TokenCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Token entities.
+func (c *TokenClient) CreateBulk(builders ...*TokenCreate) *TokenCreateBulk {
+	return &TokenCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *TokenClient) MapCreateBulk(slice any, setFunc func(*TokenCreate, int)) *TokenCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &TokenCreateBulk{err: fmt.Errorf("calling to TokenClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*TokenCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &TokenCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Token.
+func (c *TokenClient) Update() *TokenUpdate {
+	mutation := newTokenMutation(c.config, OpUpdate)
+	return &TokenUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *TokenClient) UpdateOne(_m *Token) *TokenUpdateOne {
+	mutation := newTokenMutation(c.config, OpUpdateOne, withToken(_m))
+	return &TokenUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *TokenClient) UpdateOneID(id uuid.UUID) *TokenUpdateOne {
+	mutation := newTokenMutation(c.config, OpUpdateOne, withTokenID(id))
+	return &TokenUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Token.
+func (c *TokenClient) Delete() *TokenDelete {
+	mutation := newTokenMutation(c.config, OpDelete)
+	return &TokenDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *TokenClient) DeleteOne(_m *Token) *TokenDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *TokenClient) DeleteOneID(id uuid.UUID) *TokenDeleteOne {
+	builder := c.Delete().Where(token.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &TokenDeleteOne{builder}
+}
+
+// Query returns a query builder for Token.
+func (c *TokenClient) Query() *TokenQuery {
+	return &TokenQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeToken},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Token entity by its id.
+func (c *TokenClient) Get(ctx context.Context, id uuid.UUID) (*Token, error) {
+	return c.Query().Where(token.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *TokenClient) GetX(ctx context.Context, id uuid.UUID) *Token {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *TokenClient) Hooks() []Hook {
+	hooks := c.hooks.Token
+	return append(hooks[:len(hooks):len(hooks)], token.Hooks[:]...)
+}
+
+// Interceptors returns the client interceptors.
+func (c *TokenClient) Interceptors() []Interceptor {
+	return c.inters.Token
+}
+
+func (c *TokenClient) mutate(ctx context.Context, m *TokenMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&TokenCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&TokenUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&TokenUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&TokenDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Token mutation op: %q", m.Op())
+	}
+}
+
 // ToolConnectionClient is a client for the ToolConnection schema.
 type ToolConnectionClient struct {
 	config
@@ -5195,14 +5337,15 @@ type (
 		Automation, AutomationRun, Collection, Connector, Conversation, Document,
 		Feedback, InboundEvent, InboundIntegration, IntegrationTool, Invitation,
 		Membership, Message, OAuthGrant, PlanItem, Session, SourceFile, SyncItem,
-		SyncJob, ToolConnection, ToolGrant, ToolIntegration, User, Workspace []ent.Hook
+		SyncJob, Token, ToolConnection, ToolGrant, ToolIntegration, User,
+		Workspace []ent.Hook
 	}
 	inters struct {
 		APIKey, Agent, AgentMemory, AgentRun, AgentTemplate, Approval, AuditEntry,
 		Automation, AutomationRun, Collection, Connector, Conversation, Document,
 		Feedback, InboundEvent, InboundIntegration, IntegrationTool, Invitation,
 		Membership, Message, OAuthGrant, PlanItem, Session, SourceFile, SyncItem,
-		SyncJob, ToolConnection, ToolGrant, ToolIntegration, User,
+		SyncJob, Token, ToolConnection, ToolGrant, ToolIntegration, User,
 		Workspace []ent.Interceptor
 	}
 )

@@ -38,6 +38,7 @@ import (
 	"github.com/magpie-search/magpie/ent/sourcefile"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent/token"
 	"github.com/magpie-search/magpie/ent/toolconnection"
 	"github.com/magpie-search/magpie/ent/toolgrant"
 	"github.com/magpie-search/magpie/ent/toolintegration"
@@ -129,6 +130,7 @@ func checkColumn(t, c string) error {
 			sourcefile.Table:         sourcefile.ValidColumn,
 			syncitem.Table:           syncitem.ValidColumn,
 			syncjob.Table:            syncjob.ValidColumn,
+			token.Table:              token.ValidColumn,
 			toolconnection.Table:     toolconnection.ValidColumn,
 			toolgrant.Table:          toolgrant.ValidColumn,
 			toolintegration.Table:    toolintegration.ValidColumn,

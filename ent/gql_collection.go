@@ -34,6 +34,7 @@ import (
 	"github.com/magpie-search/magpie/ent/sourcefile"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent/token"
 	"github.com/magpie-search/magpie/ent/toolconnection"
 	"github.com/magpie-search/magpie/ent/toolgrant"
 	"github.com/magpie-search/magpie/ent/toolintegration"
@@ -981,6 +982,16 @@ func (_q *AuditEntryQuery) collectField(ctx context.Context, oneNode bool, opCtx
 			if _, ok := fieldSeen[auditentry.FieldSessionID]; !ok {
 				selectedFields = append(selectedFields, auditentry.FieldSessionID)
 				fieldSeen[auditentry.FieldSessionID] = struct{}{}
+			}
+		case "tokenID":
+			if _, ok := fieldSeen[auditentry.FieldTokenID]; !ok {
+				selectedFields = append(selectedFields, auditentry.FieldTokenID)
+				fieldSeen[auditentry.FieldTokenID] = struct{}{}
+			}
+		case "tokenName":
+			if _, ok := fieldSeen[auditentry.FieldTokenName]; !ok {
+				selectedFields = append(selectedFields, auditentry.FieldTokenName)
+				fieldSeen[auditentry.FieldTokenName] = struct{}{}
 			}
 		case "ip":
 			if _, ok := fieldSeen[auditentry.FieldIP]; !ok {
@@ -4345,6 +4356,143 @@ func newSyncJobPaginateArgs(rv map[string]any) *syncjobPaginateArgs {
 				}
 			}
 			args.opts = append(args.opts, WithSyncJobOrder(orders))
+		}
+	}
+	return args
+}
+
+// CollectFields tells the query-builder to eagerly load connected nodes by resolver context.
+func (_q *TokenQuery) CollectFields(ctx context.Context, satisfies ...string) (*TokenQuery, error) {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return _q, nil
+	}
+	if err := _q.collectField(ctx, false, graphql.GetOperationContext(ctx), fc.Field, nil, satisfies...); err != nil {
+		return nil, err
+	}
+	return _q, nil
+}
+
+func (_q *TokenQuery) collectField(ctx context.Context, oneNode bool, opCtx *graphql.OperationContext, collected graphql.CollectedField, path []string, satisfies ...string) error {
+	path = append([]string(nil), path...)
+	var (
+		unknownSeen    bool
+		fieldSeen      = make(map[string]struct{}, len(token.Columns))
+		selectedFields = []string{token.FieldID}
+	)
+	for _, field := range graphql.CollectFields(opCtx, collected.Selections, satisfies) {
+		switch field.Name {
+		case "createdAt":
+			if _, ok := fieldSeen[token.FieldCreatedAt]; !ok {
+				selectedFields = append(selectedFields, token.FieldCreatedAt)
+				fieldSeen[token.FieldCreatedAt] = struct{}{}
+			}
+		case "updatedAt":
+			if _, ok := fieldSeen[token.FieldUpdatedAt]; !ok {
+				selectedFields = append(selectedFields, token.FieldUpdatedAt)
+				fieldSeen[token.FieldUpdatedAt] = struct{}{}
+			}
+		case "name":
+			if _, ok := fieldSeen[token.FieldName]; !ok {
+				selectedFields = append(selectedFields, token.FieldName)
+				fieldSeen[token.FieldName] = struct{}{}
+			}
+		case "userID":
+			if _, ok := fieldSeen[token.FieldUserID]; !ok {
+				selectedFields = append(selectedFields, token.FieldUserID)
+				fieldSeen[token.FieldUserID] = struct{}{}
+			}
+		case "createdBy":
+			if _, ok := fieldSeen[token.FieldCreatedBy]; !ok {
+				selectedFields = append(selectedFields, token.FieldCreatedBy)
+				fieldSeen[token.FieldCreatedBy] = struct{}{}
+			}
+		case "hint":
+			if _, ok := fieldSeen[token.FieldHint]; !ok {
+				selectedFields = append(selectedFields, token.FieldHint)
+				fieldSeen[token.FieldHint] = struct{}{}
+			}
+		case "expiresAt":
+			if _, ok := fieldSeen[token.FieldExpiresAt]; !ok {
+				selectedFields = append(selectedFields, token.FieldExpiresAt)
+				fieldSeen[token.FieldExpiresAt] = struct{}{}
+			}
+		case "revokedAt":
+			if _, ok := fieldSeen[token.FieldRevokedAt]; !ok {
+				selectedFields = append(selectedFields, token.FieldRevokedAt)
+				fieldSeen[token.FieldRevokedAt] = struct{}{}
+			}
+		case "lastUsedAt":
+			if _, ok := fieldSeen[token.FieldLastUsedAt]; !ok {
+				selectedFields = append(selectedFields, token.FieldLastUsedAt)
+				fieldSeen[token.FieldLastUsedAt] = struct{}{}
+			}
+		case "lastAddress":
+			if _, ok := fieldSeen[token.FieldLastAddress]; !ok {
+				selectedFields = append(selectedFields, token.FieldLastAddress)
+				fieldSeen[token.FieldLastAddress] = struct{}{}
+			}
+		case "id":
+		case "__typename":
+		default:
+			unknownSeen = true
+		}
+	}
+	if !unknownSeen {
+		_q.Select(selectedFields...)
+	}
+	return nil
+}
+
+type tokenPaginateArgs struct {
+	first, last   *int
+	after, before *Cursor
+	opts          []TokenPaginateOption
+}
+
+func newTokenPaginateArgs(rv map[string]any) *tokenPaginateArgs {
+	args := &tokenPaginateArgs{}
+	if rv == nil {
+		return args
+	}
+	if v := rv[firstField]; v != nil {
+		args.first = v.(*int)
+	}
+	if v := rv[lastField]; v != nil {
+		args.last = v.(*int)
+	}
+	if v := rv[afterField]; v != nil {
+		args.after = v.(*Cursor)
+	}
+	if v := rv[beforeField]; v != nil {
+		args.before = v.(*Cursor)
+	}
+	if v, ok := rv[orderByField]; ok {
+		switch v := v.(type) {
+		case []*TokenOrder:
+			args.opts = append(args.opts, WithTokenOrder(v))
+		case []any:
+			var orders []*TokenOrder
+			for i := range v {
+				mv, ok := v[i].(map[string]any)
+				if !ok {
+					continue
+				}
+				var (
+					err1, err2 error
+					order      = &TokenOrder{Field: &TokenOrderField{}, Direction: entgql.OrderDirectionAsc}
+				)
+				if d, ok := mv[directionField]; ok {
+					err1 = order.Direction.UnmarshalGQL(d)
+				}
+				if f, ok := mv[fieldField]; ok {
+					err2 = order.Field.UnmarshalGQL(f)
+				}
+				if err1 == nil && err2 == nil {
+					orders = append(orders, order)
+				}
+			}
+			args.opts = append(args.opts, WithTokenOrder(orders))
 		}
 	}
 	return args

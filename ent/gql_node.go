@@ -33,6 +33,7 @@ import (
 	"github.com/magpie-search/magpie/ent/sourcefile"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent/token"
 	"github.com/magpie-search/magpie/ent/toolconnection"
 	"github.com/magpie-search/magpie/ent/toolgrant"
 	"github.com/magpie-search/magpie/ent/toolintegration"
@@ -159,6 +160,11 @@ var syncjobImplementors = []string{"SyncJob", "Node"}
 
 // IsNode implements the Node interface check for GQLGen.
 func (*SyncJob) IsNode() {}
+
+var tokenImplementors = []string{"Token", "Node"}
+
+// IsNode implements the Node interface check for GQLGen.
+func (*Token) IsNode() {}
 
 var toolconnectionImplementors = []string{"ToolConnection", "Node"}
 
@@ -446,6 +452,15 @@ func (c *Client) noder(ctx context.Context, table string, id uuid.UUID) (Noder, 
 			Where(syncjob.ID(id))
 		if fc := graphql.GetFieldContext(ctx); fc != nil {
 			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, syncjobImplementors...); err != nil {
+				return nil, err
+			}
+		}
+		return query.Only(ctx)
+	case token.Table:
+		query := c.Token.Query().
+			Where(token.ID(id))
+		if fc := graphql.GetFieldContext(ctx); fc != nil {
+			if err := query.collectField(ctx, true, graphql.GetOperationContext(ctx), fc.Field, nil, tokenImplementors...); err != nil {
 				return nil, err
 			}
 		}
@@ -924,6 +939,22 @@ func (c *Client) noders(ctx context.Context, table string, ids []uuid.UUID) ([]N
 		query := c.SyncJob.Query().
 			Where(syncjob.IDIn(ids...))
 		query, err := query.CollectFields(ctx, syncjobImplementors...)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := query.All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			for _, noder := range idmap[node.ID] {
+				*noder = node
+			}
+		}
+	case token.Table:
+		query := c.Token.Query().
+			Where(token.IDIn(ids...))
+		query, err := query.CollectFields(ctx, tokenImplementors...)
 		if err != nil {
 			return nil, err
 		}

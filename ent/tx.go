@@ -66,6 +66,8 @@ type Tx struct {
 	SyncItem *SyncItemClient
 	// SyncJob is the client for interacting with the SyncJob builders.
 	SyncJob *SyncJobClient
+	// Token is the client for interacting with the Token builders.
+	Token *TokenClient
 	// ToolConnection is the client for interacting with the ToolConnection builders.
 	ToolConnection *ToolConnectionClient
 	// ToolGrant is the client for interacting with the ToolGrant builders.
@@ -233,6 +235,7 @@ func (tx *Tx) init() {
 	tx.SourceFile = NewSourceFileClient(tx.config)
 	tx.SyncItem = NewSyncItemClient(tx.config)
 	tx.SyncJob = NewSyncJobClient(tx.config)
+	tx.Token = NewTokenClient(tx.config)
 	tx.ToolConnection = NewToolConnectionClient(tx.config)
 	tx.ToolGrant = NewToolGrantClient(tx.config)
 	tx.ToolIntegration = NewToolIntegrationClient(tx.config)

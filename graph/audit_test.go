@@ -133,7 +133,7 @@ func TestEveryMutationLeavesAnEntry(t *testing.T) {
 			if e.ActorKind != auditentry.ActorKindPerson || e.ActorID == nil || *e.ActorID != actor.Subject || e.ActorName != actor.Email {
 				t.Errorf("%s: the entry %s names %s %s %q", field, e.Action, e.ActorKind, e.ActorID, e.ActorName)
 			}
-			for _, secret := range []string{password, nextPassword, "svc_sk_"} {
+			for _, secret := range []string{password, nextPassword, "svc_sk_", "mgp_"} {
 				if text, err := json.Marshal(e); err != nil || strings.Contains(string(text), secret) {
 					t.Errorf("%s: the entry contains a secret: %s %v", field, text, err)
 				}

@@ -86,6 +86,7 @@ func calls() map[string]maker {
 	maps.Copy(all, toolCalls())
 	maps.Copy(all, approvalCalls())
 	maps.Copy(all, databaseCalls())
+	maps.Copy(all, tokenCalls())
 	return all
 }
 

@@ -28,7 +28,7 @@ func (r *Resolver) chat(ctx context.Context, in model.ChatInput) (<-chan model.C
 		return events, r.logChat(ctx, in.Message), nil
 	}
 	v, _ := viewer.From(ctx)
-	if v.Kind == viewer.KindSession && !isStored(ctx) {
+	if v.HasRole() && !isStored(ctx) {
 		id := uuid.New()
 		if err := r.Answers.Start(ctx, ownerOf(v), id, func(ctx context.Context) (<-chan chat.Event, error) {
 			events, log, err := begin(ctx)

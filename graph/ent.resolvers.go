@@ -64,6 +64,8 @@ func (r *Resolver) Query() generated.QueryResolver { return &queryResolver{r} }
 
 func (r *Resolver) SyncJob() generated.SyncJobResolver { return &syncJobResolver{r} }
 
+func (r *Resolver) Token() generated.TokenResolver { return &tokenResolver{r} }
+
 func (r *Resolver) ToolIntegration() generated.ToolIntegrationResolver {
 	return &toolIntegrationResolver{r}
 }
@@ -87,6 +89,7 @@ type (
 	messageResolver            struct{ *Resolver }
 	queryResolver              struct{ *Resolver }
 	syncJobResolver            struct{ *Resolver }
+	tokenResolver              struct{ *Resolver }
 	toolIntegrationResolver    struct{ *Resolver }
 	userResolver               struct{ *Resolver }
 )

@@ -237,6 +237,7 @@ type tenant struct {
 	automation, automated    uuid.UUID // an automation and a run of it
 	tools, tool              uuid.UUID // an integration with tools and a tool of it
 	database                 uuid.UUID // an attached database, for some tests
+	token                    uuid.UUID // a personal one of the owner
 	approval, allowed        uuid.UUID // a pending approval and a grant for an agent
 	email                    string
 }
@@ -303,6 +304,7 @@ func (h *fixture) tenant(t *testing.T, name string) *tenant {
 	n.plan = plan.ID
 	n.integration = anIntegration(t, h, n)
 	n.inbound = anEvent(t, h, n)
+	n.token = aToken(t, h, n, n.viewer)
 	n.automation = anAutomation(t, h, n)
 	n.automated = aRun(t, h, n)
 	n.tools = aToolIntegration(t, h, n)

@@ -19,7 +19,7 @@ func (introspection) Validate(graphql.ExecutableSchema) error { return nil }
 
 func (introspection) MutateOperationContext(ctx context.Context, rc *graphql.OperationContext) *graphqlError {
 	v, ok := viewer.From(ctx)
-	rc.DisableIntrospection = !ok || v.Kind != viewer.KindSession && v.Kind != viewer.KindSystem
+	rc.DisableIntrospection = !ok || !v.HasRole() && v.Kind != viewer.KindSystem
 	return nil
 }
 

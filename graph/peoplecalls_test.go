@@ -52,7 +52,9 @@ func (h *fixture) double(t *testing.T, n *tenant, who viewer.Viewer) viewer.View
 	if who.Kind != viewer.KindSession {
 		return viewer.Viewer{}
 	}
-	return h.somebody(t, n, roleRow(who.Role))
+	double := h.somebody(t, n, roleRow(who.Role))
+	double.Token, double.AllGroups = who.Token, who.AllGroups
+	return double
 }
 
 func roleRow(role viewer.Role) membership.Role {

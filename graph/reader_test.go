@@ -157,7 +157,7 @@ func withoutDocuments() map[string]string {
 		"Mutation.deleteDocument":     "has a test of its own, since it ends what there is to see",
 		"Mutation.retryItems":         "has a test of its own, since it can be done once",
 	}
-	for _, name := range strings.Fields(`agent agentTemplate agentTemplates agentTools agents apiKey apiKeys approvalSettings automation automationRun automationRuns automationTemplates automations chatModels embeddingModels limits connectorKinds databaseSchema databaseTable databaseTables databases inboundEvents inboundIntegration inboundIntegrations inboundProviders invitation invitationOfToken
+	for _, name := range strings.Fields(`myTokens tokens agent agentTemplate agentTemplates agentTools agents apiKey apiKeys approvalSettings automation automationRun automationRuns automationTemplates automations chatModels embeddingModels limits connectorKinds databaseSchema databaseTable databaseTables databases inboundEvents inboundIntegration inboundIntegrations inboundProviders invitation invitationOfToken
 		invitations me member members mySessions myWorkspaces oauthGrants oauthProviders queryDatabase signInMethods signUpAllowed sourceGroup sourceGroups system toolGrants toolIntegration toolIntegrations toolProviders usage`) {
 		out["Query."+name] = no
 	}

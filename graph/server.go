@@ -65,6 +65,7 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 	}})
 	s.Use(depthLimit{max: o.MaxDepth})
 	s.Use(pageLimit{})
+	s.Use(groupLimit{schema.Schema()})
 	s.Use(newIntrospectionLimit(schema.Schema()))
 	s.Use(cacheWriter{documents})
 	s.Use(resultEncoding{})

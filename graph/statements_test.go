@@ -52,6 +52,7 @@ func lists(n *tenant) map[string]trial {
 		"plan":                               {"query($i: ID!) { syncPlan(jobId: $i) { counts { added } items(first: 40) {" + page + "edges { node { path action reason } } } } }", id(n.plan), ""},
 		"Query.conversations":                {"{ conversations {" + page + "edges { node { title messages(last: 1) { totalCount edges { node { content } } } } } } }", nil, ""},
 		"Query.apiKeys":                      {"{ apiKeys {" + page + "edges { node { name status } } } }", nil, ""},
+		"Query.tokens":                       {"{ tokens(first: 40) {" + page + "edges { node { name kind status role groups } } } }", nil, ""},
 		"Query.agents":                       {"{ agents {" + page + "edges { node { name tools collections } } } }", nil, ""},
 		"Query.agentTemplates":               {`{ agentTemplates(first: 40, category: "rows") {` + page + "edges { node { name category builtIn systemPrompt } } } }", nil, ""},
 		"Query.agentMemories":                {"query($i: ID!) { agentMemories(agentId: $i, first: 40) {" + page + "edges { node { content kind shared } } } }", id(n.agent), ""},
@@ -134,6 +135,7 @@ func (h *fixture) rowsOf(t *testing.T, n *tenant, number int) {
 	must[*ent.AgentTemplate](t)(h.db.Ent.AgentTemplate.Create().SetName(name).SetCategory("rows").SetSystemPrompt("Help.").Save(owner))
 	must[*ent.AgentMemory](t)(h.resolver.Memories.Create(owner, n.agent, memory.Input{Content: "The number of " + name}))
 	must[*ent.AgentRun](t)(h.db.Ent.AgentRun.Create().SetAgentID(n.agent).SetConversationID(n.talk).SetMessage(name).SetStatus(agentrun.StatusCompleted).Save(owner))
+	aToken(t, h, n, viewer.Viewer{})
 	anIntegration(t, h, n)
 	anEvent(t, h, n)
 	anAutomation(t, h, n)

@@ -161,6 +161,12 @@ func ownTrials(ada *tenant) map[string]trial {
 		"Mutation.rotateAPIKey": {"mutation($i: ID!) { rotateAPIKey(id: $i) { secretKey } }", id("i", ada.key), "not_found"},
 		"Mutation.revokeAPIKey": {"mutation($i: ID!) { revokeAPIKey(id: $i) { id } }", id("i", ada.key), "not_found"},
 
+		"Query.myTokens":               {"{ myTokens { id name hint } }", nil, ""},
+		"Query.tokens":                 {"{ tokens { edges { node { id name userID } } totalCount } }", nil, ""},
+		"Mutation.createPersonalToken": {"mutation { createPersonalToken(input: {name: \"Mine\"}) { secret } }", nil, ""},
+		"Mutation.createServiceToken":  {"mutation { createServiceToken(input: {name: \"Mine\", role: ADMIN, groups: [SEARCH]}) { secret } }", nil, ""},
+		"Mutation.revokeToken":         {"mutation($i: ID!) { revokeToken(id: $i) { id name } }", id("i", ada.token), "not_found"},
+
 		"Mutation.renameConversation":  {"mutation($i: ID!) { renameConversation(id: $i, title: \"Mine\") { id title } }", id("i", ada.talk), "not_found"},
 		"Mutation.deleteConversation":  {"mutation($i: ID!) { deleteConversation(id: $i) }", id("i", ada.talk), "not_found"},
 		"Mutation.deleteConversations": {"mutation { deleteConversations }", nil, ""},

@@ -38,7 +38,7 @@ func (x *exchange) authenticate(raw []byte) error {
 	return x.authenticateSession()
 }
 
-// authenticateSession checks the session token. An anonymous route needs none; one
+// authenticateSession checks the session token, or personal or service token. An anonymous route needs none; one
 // with an optional session checks a token that is sent.
 func (x *exchange) authenticateSession() error {
 	if x.route.Anonymous && (!x.route.optionalSession || len(x.r.Header.Values("Authorization")) == 0) {
@@ -47,12 +47,15 @@ func (x *exchange) authenticateSession() error {
 	}
 	required := apierr.New(apierr.Unauthorized, "Session required")
 	token, ok := bearer(x.r.Header)
-	if !ok {
+	switch {
+	case !ok:
 		return required
+	case authn.IsKey(token):
+		return apierr.New(apierr.Unauthorized, "API keys are for /v1; send a session or a token")
 	}
 	v, err := x.t.sessions.Authenticate(x.ctx, token)
 	if err != nil {
-		if apierr.From(err).Code.Status() == http.StatusUnauthorized {
+		if apierr.From(err).Code.Status() == http.StatusUnauthorized && !authn.IsAccessToken(token) {
 			return required
 		}
 		return apierr.Wrap("check the session", err)
@@ -144,12 +147,24 @@ func (x *exchange) endUser(key authn.Key) (string, error) {
 	return "", apierr.Invalid(userHeader, "must be one email address")
 }
 
-// key authenticates the API key and returns it with its text.
+// key authenticates the API key and returns it with its text. The key is in a header of
+// its own, or else in Authorization. Both may have the same one.
 func (x *exchange) key() (authn.Key, string, error) {
 	given := x.r.Header.Values(keyHeader)
+	missing := len(given) == 0 || len(given) == 1 && given[0] == ""
+	token, ok := bearer(x.r.Header)
+	if !ok {
+		token = ""
+	}
 	switch {
-	case len(given) == 0 || len(given) == 1 && given[0] == "":
+	case missing && authn.IsKey(token):
+		given = []string{token}
+	case missing && authn.IsAccessToken(token):
+		return authn.Key{}, "", apierr.New(apierr.InvalidKey, "Tokens are for /api/v1 and /graphql; send an API key")
+	case missing:
 		return authn.Key{}, "", apierr.New(apierr.Unauthorized, "API key required")
+	case len(given) == 1 && authn.IsKey(token) && token != given[0]:
+		return authn.Key{}, "", apierr.New(apierr.InvalidKey, "X-Service-Key and Authorization have different API keys")
 	case len(given) > 1:
 		return authn.Key{}, "", apierr.New(apierr.InvalidKey, "Invalid API key")
 	}

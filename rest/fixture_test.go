@@ -411,7 +411,7 @@ func rows() map[string]any {
 	test := object{"ok": true, "message": "3 objects seen", "details": object{"Bucket": "docs"}, "tiers": []any{object{"name": "read", "ok": true, "message": nil}}}
 	tokens := object{"accessToken": "access", "refreshToken": "refresh", "expiresAt": late}
 	entry := object{
-		"id": messageID, "createdAt": late, "actorKind": "PERSON", "actorID": documentID, "actorName": "ada@example.com", "sessionID": jobID,
+		"id": messageID, "createdAt": late, "actorKind": "PERSON", "actorID": documentID, "actorName": "ada@example.com", "sessionID": jobID, "tokenID": nil, "tokenName": "",
 		"ip": "192.0.2.7", "requestID": "request-1", "action": "connector.update", "targetKind": "connector", "targetID": connectorID,
 		"targetName": "=HYPERLINK(\"https://evil.example\")", "changes": []any{
 			object{"field": "name", "old": "Uploads", "new": "=HYPERLINK(\"https://evil.example\")", "hidden": false},

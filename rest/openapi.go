@@ -16,8 +16,9 @@ import (
 
 // Names of the security schemes.
 const (
-	keyScheme     = "serviceKey"
-	sessionScheme = "session"
+	keyScheme       = "serviceKey"
+	bearerKeyScheme = "bearerKey"
+	sessionScheme   = "session"
 )
 
 const introduction = `Search over indexed documents, chat that answers from them, and the management of both.
@@ -83,7 +84,10 @@ func (d *describer) addSecurity() {
 			"A secret key (svc_sk_…) is for servers, may sign its requests, and has one rate limit.",
 	})
 	c.SecuritySchemes.Set(sessionScheme, &openapi.SecurityScheme{
-		Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "The access_token of a sign-in.",
+		Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "The access_token of a sign-in, or a personal or service token (mgp_pat_…, mgp_svc_…).",
+	})
+	c.SecuritySchemes.Set(bearerKeyScheme, &openapi.SecurityScheme{
+		Type: "http", Scheme: "bearer", Description: "The same keys as in " + keyHeader + ", for clients that send only this header.",
 	})
 	for _, p := range []*openapi.Parameter{
 		{Name: requestid.Header, In: "header", Schema: openapi.Of(openapi.String),
@@ -117,7 +121,7 @@ func (d *describer) operation(r *route) (*openapi.Operation, error) {
 	headers := []string{requestid.Header}
 	switch {
 	case r.Surface == viewer.SurfacePublic:
-		out.Security = append(out.Security, map[string][]string{keyScheme: {}})
+		out.Security = append(out.Security, map[string][]string{keyScheme: {}}, map[string][]string{bearerKeyScheme: {}})
 		headers = append(headers, timestampHeader, signatureHeader, userHeader)
 	case r.optionalSession:
 		out.Security = append(out.Security, map[string][]string{}, map[string][]string{sessionScheme: {}})

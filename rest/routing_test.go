@@ -296,7 +296,7 @@ func TestRoutesHaveTheStatusesOfTheInterface(t *testing.T) {
 			t.Errorf("%s: anonymous is %v", name, r.Anonymous)
 		}
 	}
-	if len(seen) != 194 {
+	if len(seen) != 199 {
 		t.Errorf("%d routes", len(seen))
 	}
 }

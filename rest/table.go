@@ -17,7 +17,7 @@ type Route struct {
 	Method    string
 	Pattern   string         // a path with parameters in braces
 	Operation string         // the name of the stored operation
-	Surface   viewer.Surface // PUBLIC with an API key, DASHBOARD with a session
+	Surface   viewer.Surface // PUBLIC with an API key, DASHBOARD with a session or a token
 	Anonymous bool           // requires no session
 	Status    int            // the status of a success
 }
@@ -178,6 +178,7 @@ func newTable() []*route {
 	table = append(table, sourceRoutes()...)
 	table = append(table, flowRoutes()...)
 	table = append(table, auditRoutes()...)
+	table = append(table, tokenRoutes()...)
 	table = append(table, engineRoutes()...)
 	table = append(table, databaseRoutes()...)
 	table = append(table, inboundRoutes()...)

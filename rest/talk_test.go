@@ -40,6 +40,10 @@ func talkRows() map[string]any {
 		"widgetModelID": nil, "widgetContext": nil, "requireSignature": false, "databaseTools": false, "rateLimitPerMinute": nil, "expiresAt": nil, "revokedAt": nil,
 		"lastUsedAt": late, "rotatedAt": nil, "previousExpiresAt": nil, "leakedAt": nil, "leakedOrigin": nil, "createdAt": early, "updatedAt": late,
 	}
+	token := object{
+		"id": keyID, "kind": "PERSONAL", "name": "CI", "status": "ACTIVE", "hint": "mgp_pat_abcd", "role": "EDITOR", "groups": []any{"CONNECTORS"}, "userID": otherID, "createdBy": otherID,
+		"expiresAt": late, "revokedAt": nil, "lastUsedAt": late, "lastAddress": "192.0.2.7", "createdAt": early,
+	}
 	pair := object{"publishableKey": "svc_pk_abcdef", "secretKey": "svc_sk_cdefgh", "apiKey": key}
 	return map[string]any{
 		"search":          object{"results": []any{hit}, "total": 1, "limit": 10, "offset": 0, "tookMs": 1.25, "didYouMean": nil, "corrected": []any{}, "warnings": []any{}, "facets": facets, "counts": nil},
@@ -58,6 +62,8 @@ func talkRows() map[string]any {
 			"daily":      []any{object{"date": "2026-11-20", "searches": 3, "chats": 1, "zeroResults": 1, "clicks": 2, "positiveFeedback": 1, "negativeFeedback": 0}},
 			"topQueries": asked, "zeroResultQueries": asked, "lowScoreQueries": []any{}, "unclickedQueries": []any{},
 		},
+		"tokens": page("end+of/tokens", token), "myTokens": []any{token}, "createPersonalToken": object{"secret": "mgp_pat_abcdef", "token": token},
+		"createServiceToken": object{"secret": "mgp_svc_abcdef", "token": token}, "revokeToken": token,
 		"apiKeys": page("end+of/keys", key), "apiKey": key, "createAPIKey": pair, "updateAPIKey": key, "rotateAPIKey": pair, "revokeAPIKey": key,
 	}
 }
@@ -184,7 +190,17 @@ func talkExamples() map[string][]example {
 			{target: "/api/v1/analytics/queries?from=2026-11-01T00:00:00Z&to=2026-11-20T00:00:00Z&collection=" + collectionID + "&apiKey=" + keyID + "&kind=chat&first=5"},
 			{target: "/api/v1/analytics/queries?from=2026-11-01"}, {target: "/api/v1/analytics/queries?first=0"}, {target: "/api/v1/analytics/queries?kind=events"},
 		},
-		"GET /api/v1/api-keys": {{target: "/api/v1/api-keys?limit=1"}, {target: "/api/v1/api-keys", bare: true}},
+		"GET /api/v1/tokens":      {{target: "/api/v1/tokens?limit=1&kind=service"}, {target: "/api/v1/tokens?kind=other"}, {target: "/api/v1/tokens", bare: true}},
+		"GET /api/v1/tokens/mine": {{target: "/api/v1/tokens/mine"}},
+		"POST /api/v1/tokens/mine": {
+			{target: "/api/v1/tokens/mine", body: `{"name":"CI","role":"editor","groups":["connectors","documents"],"expiresAt":"2026-12-24T00:00:00Z"}`},
+			{target: "/api/v1/tokens/mine", body: `{"name":"CI","groups":[]}`}, {target: "/api/v1/tokens/mine", body: `{"groups":["everything"],"name":"CI"}`},
+		},
+		"POST /api/v1/tokens": {
+			{target: "/api/v1/tokens", body: `{"name":"CI","role":"admin","groups":["search"]}`}, {target: "/api/v1/tokens", body: `{"name":"CI","role":"admin"}`},
+		},
+		"DELETE /api/v1/tokens/{id}": {{target: "/api/v1/tokens/" + keyID}, {target: "/api/v1/tokens/" + missingID}, {target: "/api/v1/tokens/x"}},
+		"GET /api/v1/api-keys":       {{target: "/api/v1/api-keys?limit=1"}, {target: "/api/v1/api-keys", bare: true}},
 		"POST /api/v1/api-keys": {
 			{target: "/api/v1/api-keys", body: settings},
 			{target: "/api/v1/api-keys", body: `{"name":"Site"}`}, {target: "/api/v1/api-keys", body: `{"allowedHosts":["*"]}`},

@@ -30,6 +30,10 @@ const (
 	FieldActorName = "actor_name"
 	// FieldSessionID holds the string denoting the session_id field in the database.
 	FieldSessionID = "session_id"
+	// FieldTokenID holds the string denoting the token_id field in the database.
+	FieldTokenID = "token_id"
+	// FieldTokenName holds the string denoting the token_name field in the database.
+	FieldTokenName = "token_name"
 	// FieldIP holds the string denoting the ip field in the database.
 	FieldIP = "ip"
 	// FieldRequestID holds the string denoting the request_id field in the database.
@@ -57,6 +61,8 @@ var Columns = []string{
 	FieldActorID,
 	FieldActorName,
 	FieldSessionID,
+	FieldTokenID,
+	FieldTokenName,
 	FieldIP,
 	FieldRequestID,
 	FieldAction,
@@ -88,6 +94,8 @@ var (
 	DefaultCreatedAt func() time.Time
 	// DefaultActorName holds the default value on creation for the "actor_name" field.
 	DefaultActorName string
+	// DefaultTokenName holds the default value on creation for the "token_name" field.
+	DefaultTokenName string
 	// ActionValidator is a validator for the "action" field. It is called by the builders before save.
 	ActionValidator func(string) error
 	// TargetKindValidator is a validator for the "target_kind" field. It is called by the builders before save.
@@ -105,6 +113,7 @@ type ActorKind string
 const (
 	ActorKindPerson  ActorKind = "PERSON"
 	ActorKindKey     ActorKind = "KEY"
+	ActorKindToken   ActorKind = "TOKEN"
 	ActorKindCommand ActorKind = "COMMAND"
 	ActorKindNobody  ActorKind = "NOBODY"
 	ActorKindSystem  ActorKind = "SYSTEM"
@@ -117,7 +126,7 @@ func (ak ActorKind) String() string {
 // ActorKindValidator is a validator for the "actor_kind" field enum values. It is called by the builders before save.
 func ActorKindValidator(ak ActorKind) error {
 	switch ak {
-	case ActorKindPerson, ActorKindKey, ActorKindCommand, ActorKindNobody, ActorKindSystem:
+	case ActorKindPerson, ActorKindKey, ActorKindToken, ActorKindCommand, ActorKindNobody, ActorKindSystem:
 		return nil
 	default:
 		return fmt.Errorf("auditentry: invalid enum value for actor_kind field: %q", ak)
@@ -160,6 +169,16 @@ func ByActorName(opts ...sql.OrderTermOption) OrderOption {
 // BySessionID orders the results by the session_id field.
 func BySessionID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldSessionID, opts...).ToFunc()
+}
+
+// ByTokenID orders the results by the token_id field.
+func ByTokenID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldTokenID, opts...).ToFunc()
+}
+
+// ByTokenName orders the results by the token_name field.
+func ByTokenName(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldTokenName, opts...).ToFunc()
 }
 
 // ByIP orders the results by the ip field.

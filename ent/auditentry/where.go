@@ -80,6 +80,16 @@ func SessionID(v uuid.UUID) predicate.AuditEntry {
 	return predicate.AuditEntry(sql.FieldEQ(FieldSessionID, v))
 }
 
+// TokenID applies equality check predicate on the "token_id" field. It's identical to TokenIDEQ.
+func TokenID(v uuid.UUID) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldEQ(FieldTokenID, v))
+}
+
+// TokenName applies equality check predicate on the "token_name" field. It's identical to TokenNameEQ.
+func TokenName(v string) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldEQ(FieldTokenName, v))
+}
+
 // IP applies equality check predicate on the "ip" field. It's identical to IPEQ.
 func IP(v string) predicate.AuditEntry {
 	return predicate.AuditEntry(sql.FieldEQ(FieldIP, v))
@@ -373,6 +383,121 @@ func SessionIDIsNil() predicate.AuditEntry {
 // SessionIDNotNil applies the NotNil predicate on the "session_id" field.
 func SessionIDNotNil() predicate.AuditEntry {
 	return predicate.AuditEntry(sql.FieldNotNull(FieldSessionID))
+}
+
+// TokenIDEQ applies the EQ predicate on the "token_id" field.
+func TokenIDEQ(v uuid.UUID) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldEQ(FieldTokenID, v))
+}
+
+// TokenIDNEQ applies the NEQ predicate on the "token_id" field.
+func TokenIDNEQ(v uuid.UUID) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldNEQ(FieldTokenID, v))
+}
+
+// TokenIDIn applies the In predicate on the "token_id" field.
+func TokenIDIn(vs ...uuid.UUID) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldIn(FieldTokenID, vs...))
+}
+
+// TokenIDNotIn applies the NotIn predicate on the "token_id" field.
+func TokenIDNotIn(vs ...uuid.UUID) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldNotIn(FieldTokenID, vs...))
+}
+
+// TokenIDGT applies the GT predicate on the "token_id" field.
+func TokenIDGT(v uuid.UUID) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldGT(FieldTokenID, v))
+}
+
+// TokenIDGTE applies the GTE predicate on the "token_id" field.
+func TokenIDGTE(v uuid.UUID) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldGTE(FieldTokenID, v))
+}
+
+// TokenIDLT applies the LT predicate on the "token_id" field.
+func TokenIDLT(v uuid.UUID) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldLT(FieldTokenID, v))
+}
+
+// TokenIDLTE applies the LTE predicate on the "token_id" field.
+func TokenIDLTE(v uuid.UUID) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldLTE(FieldTokenID, v))
+}
+
+// TokenIDIsNil applies the IsNil predicate on the "token_id" field.
+func TokenIDIsNil() predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldIsNull(FieldTokenID))
+}
+
+// TokenIDNotNil applies the NotNil predicate on the "token_id" field.
+func TokenIDNotNil() predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldNotNull(FieldTokenID))
+}
+
+// TokenNameEQ applies the EQ predicate on the "token_name" field.
+func TokenNameEQ(v string) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldEQ(FieldTokenName, v))
+}
+
+// TokenNameNEQ applies the NEQ predicate on the "token_name" field.
+func TokenNameNEQ(v string) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldNEQ(FieldTokenName, v))
+}
+
+// TokenNameIn applies the In predicate on the "token_name" field.
+func TokenNameIn(vs ...string) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldIn(FieldTokenName, vs...))
+}
+
+// TokenNameNotIn applies the NotIn predicate on the "token_name" field.
+func TokenNameNotIn(vs ...string) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldNotIn(FieldTokenName, vs...))
+}
+
+// TokenNameGT applies the GT predicate on the "token_name" field.
+func TokenNameGT(v string) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldGT(FieldTokenName, v))
+}
+
+// TokenNameGTE applies the GTE predicate on the "token_name" field.
+func TokenNameGTE(v string) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldGTE(FieldTokenName, v))
+}
+
+// TokenNameLT applies the LT predicate on the "token_name" field.
+func TokenNameLT(v string) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldLT(FieldTokenName, v))
+}
+
+// TokenNameLTE applies the LTE predicate on the "token_name" field.
+func TokenNameLTE(v string) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldLTE(FieldTokenName, v))
+}
+
+// TokenNameContains applies the Contains predicate on the "token_name" field.
+func TokenNameContains(v string) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldContains(FieldTokenName, v))
+}
+
+// TokenNameHasPrefix applies the HasPrefix predicate on the "token_name" field.
+func TokenNameHasPrefix(v string) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldHasPrefix(FieldTokenName, v))
+}
+
+// TokenNameHasSuffix applies the HasSuffix predicate on the "token_name" field.
+func TokenNameHasSuffix(v string) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldHasSuffix(FieldTokenName, v))
+}
+
+// TokenNameEqualFold applies the EqualFold predicate on the "token_name" field.
+func TokenNameEqualFold(v string) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldEqualFold(FieldTokenName, v))
+}
+
+// TokenNameContainsFold applies the ContainsFold predicate on the "token_name" field.
+func TokenNameContainsFold(v string) predicate.AuditEntry {
+	return predicate.AuditEntry(sql.FieldContainsFold(FieldTokenName, v))
 }
 
 // IPEQ applies the EQ predicate on the "ip" field.

@@ -48,6 +48,7 @@ const (
 	ToolGrant
 	Automation
 	AutomationRun
+	Token
 )
 
 // New returns a new id of kind k: a version 8 UUID (RFC 9562, section 5.8) of 48
@@ -146,6 +147,8 @@ func table(k Kind) (string, bool) {
 		return "automations", true
 	case AutomationRun:
 		return "automation_runs", true
+	case Token:
+		return "tokens", true
 	case Passage, PrincipalGroup:
 		return "", true
 	default:

@@ -35,6 +35,7 @@ import (
 	"github.com/magpie-search/magpie/ent/sourcefile"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent/token"
 	"github.com/magpie-search/magpie/ent/toolconnection"
 	"github.com/magpie-search/magpie/ent/toolgrant"
 	"github.com/magpie-search/magpie/ent/toolintegration"
@@ -800,6 +801,33 @@ func (f TraverseSyncJob) Traverse(ctx context.Context, q ent.Query) error {
 	return fmt.Errorf("unexpected query type %T. expect *ent.SyncJobQuery", q)
 }
 
+// The TokenFunc type is an adapter to allow the use of ordinary function as a Querier.
+type TokenFunc func(context.Context, *ent.TokenQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f TokenFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.TokenQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.TokenQuery", q)
+}
+
+// The TraverseToken type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseToken func(context.Context, *ent.TokenQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseToken) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseToken) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.TokenQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.TokenQuery", q)
+}
+
 // The ToolConnectionFunc type is an adapter to allow the use of ordinary function as a Querier.
 type ToolConnectionFunc func(context.Context, *ent.ToolConnectionQuery) (ent.Value, error)
 
@@ -990,6 +1018,8 @@ func NewQuery(q ent.Query) (Query, error) {
 		return &query[*ent.SyncItemQuery, predicate.SyncItem, syncitem.OrderOption]{typ: ent.TypeSyncItem, tq: q}, nil
 	case *ent.SyncJobQuery:
 		return &query[*ent.SyncJobQuery, predicate.SyncJob, syncjob.OrderOption]{typ: ent.TypeSyncJob, tq: q}, nil
+	case *ent.TokenQuery:
+		return &query[*ent.TokenQuery, predicate.Token, token.OrderOption]{typ: ent.TypeToken, tq: q}, nil
 	case *ent.ToolConnectionQuery:
 		return &query[*ent.ToolConnectionQuery, predicate.ToolConnection, toolconnection.OrderOption]{typ: ent.TypeToolConnection, tq: q}, nil
 	case *ent.ToolGrantQuery:

@@ -282,10 +282,12 @@ var (
 		{Name: "id", Type: field.TypeUUID},
 		{Name: "workspace_id", Type: field.TypeUUID},
 		{Name: "created_at", Type: field.TypeTime},
-		{Name: "actor_kind", Type: field.TypeEnum, Enums: []string{"PERSON", "KEY", "COMMAND", "NOBODY", "SYSTEM"}},
+		{Name: "actor_kind", Type: field.TypeEnum, Enums: []string{"PERSON", "KEY", "TOKEN", "COMMAND", "NOBODY", "SYSTEM"}},
 		{Name: "actor_id", Type: field.TypeUUID, Nullable: true},
 		{Name: "actor_name", Type: field.TypeString, Default: ""},
 		{Name: "session_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "token_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "token_name", Type: field.TypeString, Default: ""},
 		{Name: "ip", Type: field.TypeString, Nullable: true},
 		{Name: "request_id", Type: field.TypeString, Nullable: true},
 		{Name: "action", Type: field.TypeString},
@@ -308,7 +310,7 @@ var (
 			{
 				Name:    "auditentry_workspace_id_target_id_created_at",
 				Unique:  false,
-				Columns: []*schema.Column{AuditEntriesColumns[1], AuditEntriesColumns[11], AuditEntriesColumns[2]},
+				Columns: []*schema.Column{AuditEntriesColumns[1], AuditEntriesColumns[13], AuditEntriesColumns[2]},
 			},
 			{
 				Name:    "auditentry_workspace_id_actor_id_created_at",
@@ -318,7 +320,7 @@ var (
 			{
 				Name:    "auditentry_workspace_id_action_created_at",
 				Unique:  false,
-				Columns: []*schema.Column{AuditEntriesColumns[1], AuditEntriesColumns[9], AuditEntriesColumns[2]},
+				Columns: []*schema.Column{AuditEntriesColumns[1], AuditEntriesColumns[11], AuditEntriesColumns[2]},
 			},
 		},
 	}
@@ -1240,6 +1242,42 @@ var (
 			},
 		},
 	}
+	// TokensColumns holds the columns for the "tokens" table.
+	TokensColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "updated_at", Type: field.TypeTime},
+		{Name: "workspace_id", Type: field.TypeUUID},
+		{Name: "name", Type: field.TypeString, Size: 200},
+		{Name: "user_id", Type: field.TypeUUID, Nullable: true},
+		{Name: "created_by", Type: field.TypeUUID, Nullable: true},
+		{Name: "hash", Type: field.TypeBytes, Unique: true},
+		{Name: "hint", Type: field.TypeString, Size: 32},
+		{Name: "role", Type: field.TypeEnum, Nullable: true, Enums: []string{"OWNER", "ADMIN", "EDITOR", "VIEWER"}},
+		{Name: "groups", Type: field.TypeJSON, Nullable: true},
+		{Name: "expires_at", Type: field.TypeTime, Nullable: true},
+		{Name: "revoked_at", Type: field.TypeTime, Nullable: true},
+		{Name: "last_used_at", Type: field.TypeTime, Nullable: true},
+		{Name: "last_address", Type: field.TypeString, Size: 64, Default: ""},
+	}
+	// TokensTable holds the schema information for the "tokens" table.
+	TokensTable = &schema.Table{
+		Name:       "tokens",
+		Columns:    TokensColumns,
+		PrimaryKey: []*schema.Column{TokensColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "token_workspace_id_created_at",
+				Unique:  false,
+				Columns: []*schema.Column{TokensColumns[3], TokensColumns[1]},
+			},
+			{
+				Name:    "token_workspace_id_user_id",
+				Unique:  false,
+				Columns: []*schema.Column{TokensColumns[3], TokensColumns[5]},
+			},
+		},
+	}
 	// ToolConnectionsColumns holds the columns for the "tool_connections" table.
 	ToolConnectionsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -1415,6 +1453,7 @@ var (
 		SourceFilesTable,
 		SyncItemsTable,
 		SyncJobsTable,
+		TokensTable,
 		ToolConnectionsTable,
 		ToolGrantsTable,
 		ToolIntegrationsTable,

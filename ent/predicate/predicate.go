@@ -84,6 +84,9 @@ type SyncItem func(*sql.Selector)
 // SyncJob is the predicate function for syncjob builders.
 type SyncJob func(*sql.Selector)
 
+// Token is the predicate function for token builders.
+type Token func(*sql.Selector)
+
 // ToolConnection is the predicate function for toolconnection builders.
 type ToolConnection func(*sql.Selector)
 

@@ -734,6 +734,30 @@ func (f SyncJobMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutatio
 	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.SyncJobMutation", m)
 }
 
+// The TokenQueryRuleFunc type is an adapter to allow the use of ordinary
+// functions as a query rule.
+type TokenQueryRuleFunc func(context.Context, *ent.TokenQuery) error
+
+// EvalQuery return f(ctx, q).
+func (f TokenQueryRuleFunc) EvalQuery(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.TokenQuery); ok {
+		return f(ctx, q)
+	}
+	return Denyf("ent/privacy: unexpected query type %T, expect *ent.TokenQuery", q)
+}
+
+// The TokenMutationRuleFunc type is an adapter to allow the use of ordinary
+// functions as a mutation rule.
+type TokenMutationRuleFunc func(context.Context, *ent.TokenMutation) error
+
+// EvalMutation calls f(ctx, m).
+func (f TokenMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	if m, ok := m.(*ent.TokenMutation); ok {
+		return f(ctx, m)
+	}
+	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.TokenMutation", m)
+}
+
 // The ToolConnectionQueryRuleFunc type is an adapter to allow the use of ordinary
 // functions as a query rule.
 type ToolConnectionQueryRuleFunc func(context.Context, *ent.ToolConnectionQuery) error

@@ -35,9 +35,10 @@ const (
 type Tenant struct {
 	// Field holds the workspace; workspace_id if empty.
 	Field string
-	// Role is the least role that a session needs to write; owner if empty.
+	// Role is the least role that a session or a service token needs to write; owner if
+	// empty.
 	Role viewer.Role
-	// Reader is the least role that a session needs to read; any if empty.
+	// Reader is the least role that they need to read; any if empty.
 	Reader viewer.Role
 	// ReadOnly refuses every write, also of Magpie itself.
 	ReadOnly bool
@@ -51,10 +52,11 @@ type Tenant struct {
 	Subject string
 	// Person is the nullable field with the id of the person that a row is about.
 	// If it is set, a session sees its own rows and the shared ones, which are
-	// about nobody, and Magpie itself, inside a workspace, only the shared ones.
+	// about nobody; Magpie itself, inside a workspace, and service tokens only the
+	// shared ones.
 	Person string
-	// SharedRole is the least role that a session needs to write shared rows;
-	// owner if empty.
+	// SharedRole is the least role that a session or a service token needs to write
+	// shared rows; owner if empty.
 	SharedRole viewer.Role
 	// Tombstone is the field that marks a row as deleted. Marked rows are hidden.
 	Tombstone string
@@ -92,7 +94,7 @@ func (t Tenant) sharedRole() viewer.Role {
 
 // EvalQuery restricts a query to the rows that the viewer may see.
 func (t Tenant) EvalQuery(ctx context.Context, q ent.Query) error {
-	if v, ok := viewer.From(ctx); ok && t.Reader != "" && v.Kind == viewer.KindSession && !v.Role.AtLeast(t.Reader) {
+	if v, ok := viewer.From(ctx); ok && t.Reader != "" && v.HasRole() && !v.Role.AtLeast(t.Reader) {
 		return errRole()
 	}
 	return t.eval(ctx, q, Read)
@@ -110,7 +112,7 @@ func (t Tenant) eval(ctx context.Context, target any, need Access) error {
 		return privacy.Denyf("the viewer belongs to no workspace")
 	}
 	switch v.Kind {
-	case viewer.KindSystem, viewer.KindSession:
+	case viewer.KindSystem, viewer.KindSession, viewer.KindService:
 	case viewer.KindKey:
 		if t.Keys < need {
 			return privacy.Denyf("API keys have no such access to %T", target)
@@ -179,6 +181,8 @@ func (t Tenant) personCondition(v viewer.Viewer, need Access) (c condition, ok b
 	switch {
 	case v.Kind == viewer.KindSystem:
 		return func(s *sql.Selector) { s.Where(shared(s)) }, true
+	case v.Kind == viewer.KindService && (need == Read || v.Role.AtLeast(t.sharedRole())):
+		return func(s *sql.Selector) { s.Where(shared(s)) }, true
 	case v.Kind != viewer.KindSession || v.Subject == uuid.Nil:
 		return nil, false
 	case need == Write && !v.Role.AtLeast(t.sharedRole()):
@@ -226,7 +230,7 @@ func (t Tenant) EvalMutation(ctx context.Context, m ent.Mutation) error {
 	if t.ReadOnly {
 		return privacy.Denyf("%s is not written this way", m.Type())
 	}
-	if v.Kind == viewer.KindSession && !v.Role.AtLeast(t.role()) {
+	if v.HasRole() && !v.Role.AtLeast(t.role()) {
 		return errRole()
 	}
 	if !m.Op().Is(ent.OpCreate) {
@@ -291,7 +295,7 @@ func (t Tenant) checkPerson(v viewer.Viewer, m ent.Mutation) error {
 	switch {
 	case given && (v.Kind != viewer.KindSession || v.Subject == uuid.Nil || value != any(v.Subject)):
 		return privacy.Denyf("%s: another person was named", m.Type())
-	case !given && v.Kind == viewer.KindSession && !v.Role.AtLeast(t.sharedRole()):
+	case !given && v.HasRole() && !v.Role.AtLeast(t.sharedRole()):
 		return errRole()
 	default:
 		return nil
@@ -310,7 +314,7 @@ func (Person) EvalQuery(ctx context.Context, q ent.Query) error {
 		return privacy.Denyf("no viewer in the context")
 	case v.SpansWorkspaces():
 		return privacy.Allow
-	case v.Workspace == uuid.Nil, v.Kind != viewer.KindSession && v.Kind != viewer.KindSystem:
+	case v.Workspace == uuid.Nil, !v.HasRole() && v.Kind != viewer.KindSystem:
 		return privacy.Denyf("viewers of kind %q see no people", v.Kind)
 	}
 	return allowWhere(q, func(s *sql.Selector) {

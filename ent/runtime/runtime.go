@@ -35,6 +35,7 @@ import (
 	"github.com/magpie-search/magpie/ent/sourcefile"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent/token"
 	"github.com/magpie-search/magpie/ent/toolconnection"
 	"github.com/magpie-search/magpie/ent/toolgrant"
 	"github.com/magpie-search/magpie/ent/toolintegration"
@@ -648,16 +649,20 @@ func init() {
 	auditentryDescActorName := auditentryFields[4].Descriptor()
 	// auditentry.DefaultActorName holds the default value on creation for the actor_name field.
 	auditentry.DefaultActorName = auditentryDescActorName.Default.(string)
+	// auditentryDescTokenName is the schema descriptor for token_name field.
+	auditentryDescTokenName := auditentryFields[7].Descriptor()
+	// auditentry.DefaultTokenName holds the default value on creation for the token_name field.
+	auditentry.DefaultTokenName = auditentryDescTokenName.Default.(string)
 	// auditentryDescAction is the schema descriptor for action field.
-	auditentryDescAction := auditentryFields[8].Descriptor()
+	auditentryDescAction := auditentryFields[10].Descriptor()
 	// auditentry.ActionValidator is a validator for the "action" field. It is called by the builders before save.
 	auditentry.ActionValidator = auditentryDescAction.Validators[0].(func(string) error)
 	// auditentryDescTargetKind is the schema descriptor for target_kind field.
-	auditentryDescTargetKind := auditentryFields[9].Descriptor()
+	auditentryDescTargetKind := auditentryFields[11].Descriptor()
 	// auditentry.TargetKindValidator is a validator for the "target_kind" field. It is called by the builders before save.
 	auditentry.TargetKindValidator = auditentryDescTargetKind.Validators[0].(func(string) error)
 	// auditentryDescTargetName is the schema descriptor for target_name field.
-	auditentryDescTargetName := auditentryFields[11].Descriptor()
+	auditentryDescTargetName := auditentryFields[13].Descriptor()
 	// auditentry.DefaultTargetName holds the default value on creation for the target_name field.
 	auditentry.DefaultTargetName = auditentryDescTargetName.Default.(string)
 	// auditentryDescID is the schema descriptor for id field.
@@ -2150,6 +2155,62 @@ func init() {
 	syncjobDescID := syncjobMixinFields0[0].Descriptor()
 	// syncjob.DefaultID holds the default value on creation for the id field.
 	syncjob.DefaultID = syncjobDescID.Default.(func() uuid.UUID)
+	tokenMixin := schema.Token{}.Mixin()
+	token.Policy = privacy.NewPolicies(schema.Token{})
+	token.Hooks[0] = func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if err := token.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+	tokenMixinFields0 := tokenMixin[0].Fields()
+	_ = tokenMixinFields0
+	tokenFields := schema.Token{}.Fields()
+	_ = tokenFields
+	// tokenDescCreatedAt is the schema descriptor for created_at field.
+	tokenDescCreatedAt := tokenMixinFields0[1].Descriptor()
+	// token.DefaultCreatedAt holds the default value on creation for the created_at field.
+	token.DefaultCreatedAt = tokenDescCreatedAt.Default.(func() time.Time)
+	// tokenDescUpdatedAt is the schema descriptor for updated_at field.
+	tokenDescUpdatedAt := tokenMixinFields0[2].Descriptor()
+	// token.DefaultUpdatedAt holds the default value on creation for the updated_at field.
+	token.DefaultUpdatedAt = tokenDescUpdatedAt.Default.(func() time.Time)
+	// token.UpdateDefaultUpdatedAt holds the default value on update for the updated_at field.
+	token.UpdateDefaultUpdatedAt = tokenDescUpdatedAt.UpdateDefault.(func() time.Time)
+	// tokenDescName is the schema descriptor for name field.
+	tokenDescName := tokenFields[0].Descriptor()
+	// token.NameValidator is a validator for the "name" field. It is called by the builders before save.
+	token.NameValidator = func() func(string) error {
+		validators := tokenDescName.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(name string) error {
+			for _, fn := range fns {
+				if err := fn(name); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// tokenDescHint is the schema descriptor for hint field.
+	tokenDescHint := tokenFields[4].Descriptor()
+	// token.HintValidator is a validator for the "hint" field. It is called by the builders before save.
+	token.HintValidator = tokenDescHint.Validators[0].(func(string) error)
+	// tokenDescLastAddress is the schema descriptor for last_address field.
+	tokenDescLastAddress := tokenFields[10].Descriptor()
+	// token.DefaultLastAddress holds the default value on creation for the last_address field.
+	token.DefaultLastAddress = tokenDescLastAddress.Default.(string)
+	// token.LastAddressValidator is a validator for the "last_address" field. It is called by the builders before save.
+	token.LastAddressValidator = tokenDescLastAddress.Validators[0].(func(string) error)
+	// tokenDescID is the schema descriptor for id field.
+	tokenDescID := tokenMixinFields0[0].Descriptor()
+	// token.DefaultID holds the default value on creation for the id field.
+	token.DefaultID = tokenDescID.Default.(func() uuid.UUID)
 	toolconnectionMixin := schema.ToolConnection{}.Mixin()
 	toolconnection.Policy = privacy.NewPolicies(schema.ToolConnection{})
 	toolconnection.Hooks[0] = func(next ent.Mutator) ent.Mutator {

@@ -26,14 +26,17 @@ func (AuditEntry) Fields() []ent.Field {
 		field.UUID("id", uuid.UUID{}).Default(func() uuid.UUID { return gid.New(gid.AuditEntry) }).Immutable(),
 		field.Time("created_at").Default(now).Immutable().Annotations(entgql.OrderField("CREATED_AT")),
 		field.Enum("actor_kind").Immutable().
-			NamedValues("Person", "PERSON", "Key", "KEY", "Command", "COMMAND", "Nobody", "NOBODY", "System", "SYSTEM").
-			Comment("a signed-in person, an API key, the command line, a caller without credentials, or Magpie itself"),
+			NamedValues("Person", "PERSON", "Key", "KEY", "Token", "TOKEN", "Command", "COMMAND", "Nobody", "NOBODY", "System", "SYSTEM").
+			Comment("a person, an API key, a service token, the command line, a caller without credentials, or Magpie itself"),
 		field.UUID("actor_id", uuid.UUID{}).Optional().Nillable().Immutable().Annotations(entgql.Type("ID")).
-			Comment("id of the person or the key"),
+			Comment("id of the person, the key or the service token"),
 		field.String("actor_name").Default("").Immutable().
-			Comment("the person's email address, the key's name or the login at the command line, at that time"),
+			Comment("the person's email address, the name of the key or the service token, or the login at the command line, at that time"),
 		field.UUID("session_id", uuid.UUID{}).Optional().Nillable().Immutable().Annotations(entgql.Type("ID")).
 			Comment("the session of a person"),
+		field.UUID("token_id", uuid.UUID{}).Optional().Nillable().Immutable().Annotations(entgql.Type("ID")).
+			Comment("the token by which the request came"),
+		field.String("token_name").Default("").Immutable().Comment("its name"),
 		field.String("ip").Optional().Nillable().Immutable().Comment("address that the request came from"),
 		field.String("request_id").Optional().Nillable().Immutable().Comment("X-Request-Id of the request"),
 		field.String("action").NotEmpty().Immutable().Comment("the action, such as collection.create"),

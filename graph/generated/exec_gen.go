@@ -37,6 +37,7 @@ import (
 	"github.com/magpie-search/magpie/ent/planitem"
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/ent/token"
 	"github.com/magpie-search/magpie/ent/toolconnection"
 	"github.com/magpie-search/magpie/ent/toolgrant"
 	"github.com/magpie-search/magpie/ent/toolintegration"
@@ -82,6 +83,7 @@ type ResolverRoot interface {
 	SyncJob() SyncJobResolver
 	SyncPlan() SyncPlanResolver
 	SyncProgressEvent() SyncProgressEventResolver
+	Token() TokenResolver
 	ToolIntegration() ToolIntegrationResolver
 	User() UserResolver
 }
@@ -428,6 +430,8 @@ type ComplexityRoot struct {
 		TargetID   func(childComplexity int) int
 		TargetKind func(childComplexity int) int
 		TargetName func(childComplexity int) int
+		TokenID    func(childComplexity int) int
+		TokenName  func(childComplexity int) int
 	}
 
 	AuditEntryConnection struct {
@@ -774,6 +778,11 @@ type ComplexityRoot struct {
 		ExpiresAt func(childComplexity int) int
 		Token     func(childComplexity int) int
 		URL       func(childComplexity int) int
+	}
+
+	CreatedToken struct {
+		Secret func(childComplexity int) int
+		Token  func(childComplexity int) int
 	}
 
 	DatabaseColumn struct {
@@ -1339,6 +1348,8 @@ type ComplexityRoot struct {
 		CreateConnector           func(childComplexity int, input model.CreateConnectorInput) int
 		CreateInboundIntegration  func(childComplexity int, input model.CreateInboundIntegrationInput) int
 		CreatePasswordReset       func(childComplexity int, memberID uuid.UUID) int
+		CreatePersonalToken       func(childComplexity int, input model.CreatePersonalTokenInput) int
+		CreateServiceToken        func(childComplexity int, input model.CreateServiceTokenInput) int
 		CreateToolIntegration     func(childComplexity int, input model.CreateToolIntegrationInput) int
 		CreateWorkspace           func(childComplexity int, input model.WorkspaceInput) int
 		DecideApproval            func(childComplexity int, input model.DecideApprovalInput) int
@@ -1390,6 +1401,7 @@ type ComplexityRoot struct {
 		RevokeAPIKey              func(childComplexity int, id uuid.UUID) int
 		RevokeInvitation          func(childComplexity int, id uuid.UUID) int
 		RevokeOAuthGrant          func(childComplexity int, id uuid.UUID) int
+		RevokeToken               func(childComplexity int, id uuid.UUID) int
 		RevokeToolGrant           func(childComplexity int, id uuid.UUID) int
 		RotateAPIKey              func(childComplexity int, id uuid.UUID, overlapMinutes *int, expiresAt *time.Time) int
 		RotateInboundSecret       func(childComplexity int, id uuid.UUID, secret *string) int
@@ -1632,6 +1644,7 @@ type ComplexityRoot struct {
 		Member                 func(childComplexity int, id uuid.UUID) int
 		Members                func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.MemberOrder, text *string, role *model.Role) int
 		MySessions             func(childComplexity int) int
+		MyTokens               func(childComplexity int) int
 		MyWorkspaces           func(childComplexity int) int
 		Node                   func(childComplexity int, id uuid.UUID) int
 		Nodes                  func(childComplexity int, ids []uuid.UUID) int
@@ -1660,6 +1673,7 @@ type ComplexityRoot struct {
 		SyncJobs               func(childComplexity int, connectorID uuid.UUID, status []syncjob.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) int
 		SyncPlan               func(childComplexity int, jobID uuid.UUID, connectorID *uuid.UUID) int
 		System                 func(childComplexity int) int
+		Tokens                 func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.TokenOrder, kind *model.TokenKind) int
 		ToolGrants             func(childComplexity int, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ToolGrantOrder) int
 		ToolIntegration        func(childComplexity int, id uuid.UUID) int
 		ToolIntegrations       func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ToolIntegrationOrder, kind *toolintegration.Kind, provider *string) int
@@ -2167,6 +2181,35 @@ type ComplexityRoot struct {
 		Status      func(childComplexity int) int
 	}
 
+	Token struct {
+		CreatedAt   func(childComplexity int) int
+		CreatedBy   func(childComplexity int) int
+		ExpiresAt   func(childComplexity int) int
+		Groups      func(childComplexity int) int
+		Hint        func(childComplexity int) int
+		ID          func(childComplexity int) int
+		Kind        func(childComplexity int) int
+		LastAddress func(childComplexity int) int
+		LastUsedAt  func(childComplexity int) int
+		Name        func(childComplexity int) int
+		RevokedAt   func(childComplexity int) int
+		Role        func(childComplexity int) int
+		Status      func(childComplexity int) int
+		UpdatedAt   func(childComplexity int) int
+		UserID      func(childComplexity int) int
+	}
+
+	TokenConnection struct {
+		Edges      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	TokenEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	ToolCallResult struct {
 		Ok      func(childComplexity int) int
 		Preview func(childComplexity int) int
@@ -2486,6 +2529,9 @@ type MutationResolver interface {
 	FinishOIDCSignIn(ctx context.Context, code string, binding string) (*model.SessionToken, error)
 	StartSync(ctx context.Context, connectorID uuid.UUID, input *model.StartSyncInput) (*ent.SyncJob, error)
 	CancelSync(ctx context.Context, jobID uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error)
+	CreatePersonalToken(ctx context.Context, input model.CreatePersonalTokenInput) (*model.CreatedToken, error)
+	CreateServiceToken(ctx context.Context, input model.CreateServiceTokenInput) (*model.CreatedToken, error)
+	RevokeToken(ctx context.Context, id uuid.UUID) (*ent.Token, error)
 	CreateToolIntegration(ctx context.Context, input model.CreateToolIntegrationInput) (*ent.ToolIntegration, error)
 	UpdateToolIntegration(ctx context.Context, id uuid.UUID, input model.UpdateToolIntegrationInput) (*ent.ToolIntegration, error)
 	DeleteToolIntegration(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
@@ -2581,6 +2627,8 @@ type QueryResolver interface {
 	SyncJobs(ctx context.Context, connectorID uuid.UUID, status []syncjob.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) (*ent.SyncJobConnection, error)
 	SyncItems(ctx context.Context, connectorID uuid.UUID, jobID *uuid.UUID, status []syncitem.Status, suppressed *bool, matching *string, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncItemOrder) (*ent.SyncItemConnection, error)
 	System(ctx context.Context) (*system.Report, error)
+	MyTokens(ctx context.Context) ([]*ent.Token, error)
+	Tokens(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.TokenOrder, kind *model.TokenKind) (*ent.TokenConnection, error)
 	ToolProviders(ctx context.Context) ([]*model.ToolProvider, error)
 	ToolIntegrations(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ToolIntegrationOrder, kind *toolintegration.Kind, provider *string) (*ent.ToolIntegrationConnection, error)
 	ToolIntegration(ctx context.Context, id uuid.UUID) (*ent.ToolIntegration, error)
@@ -2613,6 +2661,12 @@ type SyncPlanResolver interface {
 }
 type SyncProgressEventResolver interface {
 	WaitingFor(ctx context.Context, obj *model.SyncProgressEvent) (*model.SyncWait, error)
+}
+type TokenResolver interface {
+	Kind(ctx context.Context, obj *ent.Token) (model.TokenKind, error)
+	Status(ctx context.Context, obj *ent.Token) (model.TokenStatus, error)
+
+	Groups(ctx context.Context, obj *ent.Token) ([]model.OperationGroup, error)
 }
 type ToolIntegrationResolver interface {
 	Status(ctx context.Context, obj *ent.ToolIntegration) (model.ToolIntegrationStatus, error)
@@ -4044,6 +4098,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AuditEntry.TargetName(childComplexity), true
+	case "AuditEntry.tokenID":
+		if e.ComplexityRoot.AuditEntry.TokenID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.TokenID(childComplexity), true
+	case "AuditEntry.tokenName":
+		if e.ComplexityRoot.AuditEntry.TokenName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AuditEntry.TokenName(childComplexity), true
 
 	case "AuditEntryConnection.edges":
 		if e.ComplexityRoot.AuditEntryConnection.Edges == nil {
@@ -5475,6 +5541,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CreatedPasswordReset.URL(childComplexity), true
+
+	case "CreatedToken.secret":
+		if e.ComplexityRoot.CreatedToken.Secret == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreatedToken.Secret(childComplexity), true
+	case "CreatedToken.token":
+		if e.ComplexityRoot.CreatedToken.Token == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreatedToken.Token(childComplexity), true
 
 	case "DatabaseColumn.comment":
 		if e.ComplexityRoot.DatabaseColumn.Comment == nil {
@@ -7897,6 +7976,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreatePasswordReset(childComplexity, args["memberId"].(uuid.UUID)), true
+	case "Mutation.createPersonalToken":
+		if e.ComplexityRoot.Mutation.CreatePersonalToken == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createPersonalToken_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreatePersonalToken(childComplexity, args["input"].(model.CreatePersonalTokenInput)), true
+	case "Mutation.createServiceToken":
+		if e.ComplexityRoot.Mutation.CreateServiceToken == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createServiceToken_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateServiceToken(childComplexity, args["input"].(model.CreateServiceTokenInput)), true
 	case "Mutation.createToolIntegration":
 		if e.ComplexityRoot.Mutation.CreateToolIntegration == nil {
 			break
@@ -8453,6 +8554,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RevokeOAuthGrant(childComplexity, args["id"].(uuid.UUID)), true
+	case "Mutation.revokeToken":
+		if e.ComplexityRoot.Mutation.RevokeToken == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_revokeToken_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RevokeToken(childComplexity, args["id"].(uuid.UUID)), true
 	case "Mutation.revokeToolGrant":
 		if e.ComplexityRoot.Mutation.RevokeToolGrant == nil {
 			break
@@ -9897,6 +10009,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.MySessions(childComplexity), true
+	case "Query.myTokens":
+		if e.ComplexityRoot.Query.MyTokens == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.MyTokens(childComplexity), true
 	case "Query.myWorkspaces":
 		if e.ComplexityRoot.Query.MyWorkspaces == nil {
 			break
@@ -10180,6 +10298,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.System(childComplexity), true
+	case "Query.tokens":
+		if e.ComplexityRoot.Query.Tokens == nil {
+			break
+		}
+
+		args, err := ec.field_Query_tokens_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Tokens(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.TokenOrder), args["kind"].(*model.TokenKind)), true
 	case "Query.toolGrants":
 		if e.ComplexityRoot.Query.ToolGrants == nil {
 			break
@@ -12412,6 +12541,129 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SystemWorker.Status(childComplexity), true
 
+	case "Token.createdAt":
+		if e.ComplexityRoot.Token.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Token.CreatedAt(childComplexity), true
+	case "Token.createdBy":
+		if e.ComplexityRoot.Token.CreatedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Token.CreatedBy(childComplexity), true
+	case "Token.expiresAt":
+		if e.ComplexityRoot.Token.ExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Token.ExpiresAt(childComplexity), true
+	case "Token.groups":
+		if e.ComplexityRoot.Token.Groups == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Token.Groups(childComplexity), true
+	case "Token.hint":
+		if e.ComplexityRoot.Token.Hint == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Token.Hint(childComplexity), true
+	case "Token.id":
+		if e.ComplexityRoot.Token.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Token.ID(childComplexity), true
+	case "Token.kind":
+		if e.ComplexityRoot.Token.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Token.Kind(childComplexity), true
+	case "Token.lastAddress":
+		if e.ComplexityRoot.Token.LastAddress == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Token.LastAddress(childComplexity), true
+	case "Token.lastUsedAt":
+		if e.ComplexityRoot.Token.LastUsedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Token.LastUsedAt(childComplexity), true
+	case "Token.name":
+		if e.ComplexityRoot.Token.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Token.Name(childComplexity), true
+	case "Token.revokedAt":
+		if e.ComplexityRoot.Token.RevokedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Token.RevokedAt(childComplexity), true
+	case "Token.role":
+		if e.ComplexityRoot.Token.Role == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Token.Role(childComplexity), true
+	case "Token.status":
+		if e.ComplexityRoot.Token.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Token.Status(childComplexity), true
+	case "Token.updatedAt":
+		if e.ComplexityRoot.Token.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Token.UpdatedAt(childComplexity), true
+	case "Token.userID":
+		if e.ComplexityRoot.Token.UserID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Token.UserID(childComplexity), true
+
+	case "TokenConnection.edges":
+		if e.ComplexityRoot.TokenConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TokenConnection.Edges(childComplexity), true
+	case "TokenConnection.pageInfo":
+		if e.ComplexityRoot.TokenConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TokenConnection.PageInfo(childComplexity), true
+	case "TokenConnection.totalCount":
+		if e.ComplexityRoot.TokenConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TokenConnection.TotalCount(childComplexity), true
+
+	case "TokenEdge.cursor":
+		if e.ComplexityRoot.TokenEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TokenEdge.Cursor(childComplexity), true
+	case "TokenEdge.node":
+		if e.ComplexityRoot.TokenEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TokenEdge.Node(childComplexity), true
+
 	case "ToolCallResult.ok":
 		if e.ComplexityRoot.ToolCallResult.Ok == nil {
 			break
@@ -13057,6 +13309,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCreateCollectionInput,
 		ec.unmarshalInputCreateConnectorInput,
 		ec.unmarshalInputCreateInboundIntegrationInput,
+		ec.unmarshalInputCreatePersonalTokenInput,
+		ec.unmarshalInputCreateServiceTokenInput,
 		ec.unmarshalInputCreateToolIntegrationInput,
 		ec.unmarshalInputDecideApprovalInput,
 		ec.unmarshalInputDocSyncInput,
@@ -13095,6 +13349,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputSyncItemOrder,
 		ec.unmarshalInputSyncJobOrder,
 		ec.unmarshalInputTestConnectionInput,
+		ec.unmarshalInputTokenOrder,
 		ec.unmarshalInputToolConnectionOrder,
 		ec.unmarshalInputToolGrantOrder,
 		ec.unmarshalInputToolIntegrationOrder,
@@ -13213,7 +13468,7 @@ The surfaces of the service. A request comes in on one; a root field answers onl
 enum Surface {
   "/v1, by API key"
   PUBLIC
-  "/graphql and /api/v1, by session"
+  "/graphql and /api/v1, by session or token"
   DASHBOARD
   "calls from inside the process"
   INTERNAL
@@ -13237,6 +13492,47 @@ directive @surface(on: [Surface!]!, anonymous: Boolean! = false) on FIELD_DEFINI
 "The least role that a signed-in person needs."
 directive @role(atLeast: Role!) on FIELD_DEFINITION
 
+"""
+The groups of operations, of which a token may have some. Every root field belongs to one group, and so does every kind
+of object.
+"""
+enum OperationGroup {
+  "who the caller is, and what the installation allows; every token has it"
+  BASIC
+  "searches, answers and conversations"
+  SEARCH
+  "collections and the quality of their searches"
+  COLLECTIONS
+  "connectors, syncs and their grants"
+  CONNECTORS
+  "documents, files and who may read them"
+  DOCUMENTS
+  "attached databases"
+  DATABASES
+  "agents, their runs, memories and tools"
+  AGENTS
+  "automations, and integrations that receive events"
+  AUTOMATIONS
+  "members, invitations and groups of people"
+  PEOPLE
+  "API keys and tokens"
+  KEYS
+  "the workspace, its audit log, usage and the state of the system"
+  SETTINGS
+}
+
+"Which tokens may use a root field."
+enum TokenUse {
+  ANY
+  "those of a person"
+  PERSONAL
+  "none: a person must have signed in"
+  NONE
+}
+
+"The group of a root field or of an object, and which tokens may use the field."
+directive @group(name: OperationGroup!, tokens: TokenUse! = ANY) on FIELD_DEFINITION | OBJECT
+
 "A field that REST leaves out while it is null or an empty list."
 directive @sparse on FIELD_DEFINITION
 
@@ -13259,43 +13555,43 @@ type Subscription
 `, BuiltIn: false},
 	{Name: "../schema/account.graphql", Input: `extend type Query {
   "The caller."
-  me: Me! @surface(on: [DASHBOARD, INTERNAL])
+  me: Me! @surface(on: [DASHBOARD, INTERNAL]) @group(name: BASIC, tokens: PERSONAL)
   "Whether a caller without an account may create a workspace. The first one may always be created, unless the operator forbids it."
-  signUpAllowed: Boolean! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
+  signUpAllowed: Boolean! @surface(on: [DASHBOARD, INTERNAL], anonymous: true) @group(name: BASIC)
   "The caller's own sessions that have not ended, in all workspaces, the last used first: at most 100."
-  mySessions: [Session!]! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
+  mySessions: [Session!]! @surface(on: [DASHBOARD]) @group(name: BASIC, tokens: NONE) @role(atLeast: VIEWER)
   "Limits of the installation, for forms."
-  limits: Limits! @surface(on: [DASHBOARD, INTERNAL])
+  limits: Limits! @surface(on: [DASHBOARD, INTERNAL]) @group(name: BASIC)
   "The workspaces that the caller is a member of, by name."
-  myWorkspaces: [MyWorkspace!]! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
+  myWorkspaces: [MyWorkspace!]! @surface(on: [DASHBOARD]) @group(name: BASIC, tokens: NONE) @role(atLeast: VIEWER)
 }
 
 extend type Mutation {
   "Creates a workspace and its owner, and signs the owner in. Only the first workspace, unless the operator allows more."
-  signUp(input: SignUpInput!): SessionToken! @surface(on: [DASHBOARD], anonymous: true)
+  signUp(input: SignUpInput!): SessionToken! @surface(on: [DASHBOARD], anonymous: true) @group(name: BASIC, tokens: NONE)
   "Signs a person in by email and password, in the workspace that they last used."
-  signIn(input: SignInInput!): SessionToken! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
+  signIn(input: SignInInput!): SessionToken! @surface(on: [DASHBOARD, INTERNAL], anonymous: true) @group(name: BASIC, tokens: NONE)
   """
   Exchanges a refresh token for a new pair of tokens. Each refresh token works once; the use of an older one ends the
   session. For ten seconds, the previous token returns the same new pair, so that two tabs do not sign each other out.
   """
-  refreshSession(refreshToken: String!): SessionToken! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
+  refreshSession(refreshToken: String!): SessionToken! @surface(on: [DASHBOARD, INTERNAL], anonymous: true) @group(name: BASIC, tokens: NONE)
   "Ends the current session, and its access token within a second."
-  signOut: Boolean! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
+  signOut: Boolean! @surface(on: [DASHBOARD]) @group(name: BASIC, tokens: NONE) @role(atLeast: VIEWER)
   "Ends all sessions of the caller in all workspaces, including the current one."
-  signOutEverywhere: Boolean! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
+  signOutEverywhere: Boolean! @surface(on: [DASHBOARD]) @group(name: BASIC, tokens: NONE) @role(atLeast: VIEWER)
   "Ends one of the caller's own sessions."
-  endSession(id: ID!): ID! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
+  endSession(id: ID!): ID! @surface(on: [DASHBOARD]) @group(name: BASIC, tokens: NONE) @role(atLeast: VIEWER)
   "Changes the caller's password and ends their other sessions."
-  changePassword(input: ChangePasswordInput!): Boolean! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
+  changePassword(input: ChangePasswordInput!): Boolean! @surface(on: [DASHBOARD]) @group(name: BASIC, tokens: NONE) @role(atLeast: VIEWER)
   "Sets a password by a link that an administrator made, and signs in."
-  resetPassword(input: ResetPasswordInput!): SessionToken! @surface(on: [DASHBOARD], anonymous: true)
+  resetPassword(input: ResetPasswordInput!): SessionToken! @surface(on: [DASHBOARD], anonymous: true) @group(name: BASIC, tokens: NONE)
   "Changes the caller's own name or preferences."
-  updateProfile(input: UpdateProfileInput!): User! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
+  updateProfile(input: UpdateProfileInput!): User! @surface(on: [DASHBOARD]) @group(name: BASIC, tokens: NONE) @role(atLeast: VIEWER)
   "Opens a session in another workspace of the caller and ends the current one."
-  switchWorkspace(id: ID!): SessionToken! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
+  switchWorkspace(id: ID!): SessionToken! @surface(on: [DASHBOARD]) @group(name: BASIC, tokens: NONE) @role(atLeast: VIEWER)
   "Creates another workspace with the caller as the owner, if the operator allows it."
-  createWorkspace(input: WorkspaceInput!): Workspace! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
+  createWorkspace(input: WorkspaceInput!): Workspace! @surface(on: [DASHBOARD]) @group(name: BASIC, tokens: NONE) @role(atLeast: VIEWER)
 }
 
 input SignUpInput {
@@ -13425,16 +13721,16 @@ type MyWorkspace {
 	{Name: "../schema/agent.graphql", Input: `extend type Query {
   "The workspace's agents."
   agents(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [AgentOrder!]): AgentConnection!
-    @surface(on: [DASHBOARD, INTERNAL, MCP])
+    @surface(on: [DASHBOARD, INTERNAL, MCP]) @group(name: AGENTS)
   "One agent."
-  agent(id: ID!): Agent! @surface(on: [DASHBOARD, INTERNAL])
+  agent(id: ID!): Agent! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS)
   "The tools that agents may have."
-  agentTools: [AgentTool!]! @surface(on: [DASHBOARD, INTERNAL])
+  agentTools: [AgentTool!]! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS)
 
   "Templates of agents: the built-in ones, then the workspace's own; optionally of one category."
-  agentTemplates(category: String, after: Cursor, first: Int): AgentTemplateConnection! @surface(on: [DASHBOARD, INTERNAL, MCP])
+  agentTemplates(category: String, after: Cursor, first: Int): AgentTemplateConnection! @surface(on: [DASHBOARD, INTERNAL, MCP]) @group(name: AGENTS)
   "One template."
-  agentTemplate(id: ID!): AgentTemplate! @surface(on: [DASHBOARD, INTERNAL])
+  agentTemplate(id: ID!): AgentTemplate! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS)
 
   "The memories of an agent: shared ones and the caller's own."
   agentMemories(
@@ -13445,42 +13741,42 @@ type MyWorkspace {
     before: Cursor
     last: Int
     orderBy: [AgentMemoryOrder!]
-  ): AgentMemoryConnection! @surface(on: [DASHBOARD, INTERNAL])
+  ): AgentMemoryConnection! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL)
   "One memory; with agentId only if it is one of that agent."
-  agentMemory(id: ID!, agentId: ID): AgentMemory! @surface(on: [DASHBOARD, INTERNAL])
+  agentMemory(id: ID!, agentId: ID): AgentMemory! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL)
   "The memories that are most similar to a text in meaning and words, the best first."
   searchAgentMemories(agentId: ID!, query: String!, kind: AgentMemoryKind, limit: Int = 10): [FoundAgentMemory!]!
-    @surface(on: [DASHBOARD, INTERNAL])
+    @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL)
 }
 
 extend type Mutation {
   "Creates an agent."
-  createAgent(input: CreateAgentInput!): Agent! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  createAgent(input: CreateAgentInput!): Agent! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS) @role(atLeast: EDITOR)
   "Changes the given fields."
-  updateAgent(id: ID!, input: UpdateAgentInput!): Agent! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  updateAgent(id: ID!, input: UpdateAgentInput!): Agent! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS) @role(atLeast: EDITOR)
   "Deletes an agent with its memories, runs and conversations. Returns the id."
-  deleteAgent(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  deleteAgent(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS) @role(atLeast: EDITOR)
   "Creates an agent from a template; given fields override those of the template."
   createAgentFromTemplate(templateId: ID!, input: CreateAgentFromTemplateInput): Agent!
-    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+    @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS) @role(atLeast: EDITOR)
 
   "Creates a template of the workspace, from scratch or from an agent."
   createAgentTemplate(input: CreateAgentTemplateInput!): AgentTemplate!
-    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+    @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS) @role(atLeast: EDITOR)
   "Changes the given fields of a template of the workspace; a built-in template is a conflict."
   updateAgentTemplate(id: ID!, input: UpdateAgentTemplateInput!): AgentTemplate!
-    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+    @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS) @role(atLeast: EDITOR)
   "Deletes a template of the workspace; agents made from it remain. A built-in template is a conflict. Returns the id."
-  deleteAgentTemplate(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  deleteAgentTemplate(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS) @role(atLeast: EDITOR)
 
   "Adds a memory to an agent."
   createAgentMemory(agentId: ID!, input: CreateAgentMemoryInput!): AgentMemory!
-    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+    @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL) @role(atLeast: VIEWER)
   "Changes the given fields of a memory. Shared memories need the role editor; the caller's own do not."
   updateAgentMemory(id: ID!, agentId: ID, input: UpdateAgentMemoryInput!): AgentMemory!
-    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+    @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL) @role(atLeast: VIEWER)
   "Deletes a memory. Shared memories need the role editor; the caller's own do not. Returns the id."
-  deleteAgentMemory(id: ID!, agentId: ID): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  deleteAgentMemory(id: ID!, agentId: ID): ID! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL) @role(atLeast: VIEWER)
 }
 
 input CreateAgentInput {
@@ -13642,17 +13938,17 @@ input UpdateAgentMemoryInput {
     collectionId: ID
     apiKeyId: ID
     kind: QueryKind
-  ): QueryAnalytics! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  ): QueryAnalytics! @surface(on: [DASHBOARD, INTERNAL]) @group(name: SETTINGS) @role(atLeast: EDITOR)
 }
 
 extend type Mutation {
   "Records clicks and feedback, sent by a client's server with a secret key."
-  recordEvents(input: RecordEventsInput!): RecordedEvents! @surface(on: [PUBLIC])
+  recordEvents(input: RecordEventsInput!): RecordedEvents! @surface(on: [PUBLIC]) @group(name: SEARCH)
   """
   Records a click or a thumb of a visitor, sent by a page with either key. It counts once for a result, or a thumb once
   for an answer, and only for a request of the same key.
   """
-  recordVisitorEvent(input: VisitorEventInput!): RecordedEvents! @surface(on: [PUBLIC])
+  recordVisitorEvent(input: VisitorEventInput!): RecordedEvents! @surface(on: [PUBLIC]) @group(name: SEARCH)
 }
 
 enum QueryKind {
@@ -13793,24 +14089,24 @@ input VisitorEventInput {
 `, BuiltIn: false},
 	{Name: "../schema/apikey.graphql", Input: `extend type Query {
   apiKeys(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [APIKeyOrder!]): APIKeyConnection!
-    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
-  apiKey(id: ID!): APIKey! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+    @surface(on: [DASHBOARD, INTERNAL]) @group(name: KEYS) @role(atLeast: ADMIN)
+  apiKey(id: ID!): APIKey! @surface(on: [DASHBOARD, INTERNAL]) @group(name: KEYS) @role(atLeast: ADMIN)
 }
 
 extend type Mutation {
   "Creates a pair of keys. Only this response shows them."
-  createAPIKey(input: CreateAPIKeyInput!): CreatedAPIKey! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  createAPIKey(input: CreateAPIKeyInput!): CreatedAPIKey! @surface(on: [DASHBOARD, INTERNAL]) @group(name: KEYS, tokens: NONE) @role(atLeast: ADMIN)
   "Changes the given settings of a pair. Every node applies them within a second."
-  updateAPIKey(id: ID!, input: UpdateAPIKeyInput!): APIKey! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  updateAPIKey(id: ID!, input: UpdateAPIKeyInput!): APIKey! @surface(on: [DASHBOARD, INTERNAL]) @group(name: KEYS, tokens: NONE) @role(atLeast: ADMIN)
   """
   Gives a pair new keys, which only this response shows. Its settings and conversations do not change. The current keys
   work for another overlapMinutes, 0 to 43200, but not beyond their expiry. Older keys expire at once. expiresAt is the
   new expiry of the pair; it does not change when omitted.
   """
   rotateAPIKey(id: ID!, overlapMinutes: Int = 1440, expiresAt: Time): CreatedAPIKey!
-    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+    @surface(on: [DASHBOARD, INTERNAL]) @group(name: KEYS, tokens: NONE) @role(atLeast: ADMIN)
   "Ends all keys of the pair at once."
-  revokeAPIKey(id: ID!): APIKey! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  revokeAPIKey(id: ID!): APIKey! @surface(on: [DASHBOARD, INTERNAL]) @group(name: KEYS) @role(atLeast: ADMIN)
 }
 
 input CreateAPIKeyInput {
@@ -13884,16 +14180,16 @@ type CreatedAPIKey {
     mine: Boolean
     "Only those of one run."
     run: ID
-  ): ApprovalConnection! @surface(on: [DASHBOARD, INTERNAL])
+  ): ApprovalConnection! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL)
   "One approval."
-  approval(id: ID!): Approval! @surface(on: [DASHBOARD, INTERNAL])
+  approval(id: ID!): Approval! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL)
   "What an agent may do without asking, as far as it concerns the caller or everybody."
   toolGrants(
     agentId: ID!
     after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [ToolGrantOrder!]
-  ): ToolGrantConnection! @surface(on: [DASHBOARD, INTERNAL])
+  ): ToolGrantConnection! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL)
   "The workspace's settings about the calls of agents."
-  approvalSettings: ApprovalSettings! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  approvalSettings: ApprovalSettings! @surface(on: [DASHBOARD, INTERNAL]) @group(name: SETTINGS) @role(atLeast: ADMIN)
 }
 
 extend type Mutation {
@@ -13901,12 +14197,12 @@ extend type Mutation {
   Decides about an approval, once. Whoever decides later gets a conflict that names who has decided and when. The run
   continues when none of its approvals is pending.
   """
-  decideApproval(input: DecideApprovalInput!): Approval! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  decideApproval(input: DecideApprovalInput!): Approval! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: NONE) @role(atLeast: VIEWER)
   "Ends a grant: later calls ask again. Grants for all runs of an agent need the role editor."
-  revokeToolGrant(id: ID!): ToolGrant! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  revokeToolGrant(id: ID!): ToolGrant! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL) @role(atLeast: VIEWER)
   "Changes the given settings."
   updateApprovalSettings(input: ApprovalSettingsInput!): ApprovalSettings!
-    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+    @surface(on: [DASHBOARD, INTERNAL]) @group(name: SETTINGS, tokens: NONE) @role(atLeast: ADMIN)
 }
 
 extend type Subscription {
@@ -13920,7 +14216,7 @@ extend type Subscription {
     mine: Boolean
     "The cursor of the last received event, after a reconnect. Changes of the half minute before it may come again."
     after: String
-  ): ApprovalEvent! @surface(on: [DASHBOARD, INTERNAL])
+  ): ApprovalEvent! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL)
 }
 
 type ApprovalEvent {
@@ -14013,12 +14309,12 @@ extend input UpdateAgentInput {
 	{Name: "../schema/audit.graphql", Input: `extend type Query {
   "Who changed what in the workspace, and when; the newest first."
   auditLog(filter: AuditFilter, after: Cursor, first: Int, before: Cursor, last: Int): AuditEntryConnection!
-    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+    @surface(on: [DASHBOARD, INTERNAL]) @group(name: SETTINGS) @role(atLeast: ADMIN)
 }
 
 "All given conditions must hold."
 input AuditFilter {
-  "Id of a person or a key, or the email address or name at that time."
+  "Id of a person, a key or a token, or the email address or name at that time."
   actor: String
   "An action such as connector.update, or all of a kind: connector.*"
   action: String
@@ -14056,36 +14352,36 @@ scalar AuditValue
   automations(
     after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [AutomationOrder!]
     kind: AutomationKind, enabled: Boolean
-  ): AutomationConnection! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  ): AutomationConnection! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AUTOMATIONS) @role(atLeast: EDITOR)
   "One automation."
-  automation(id: ID!): Automation! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  automation(id: ID!): Automation! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AUTOMATIONS) @role(atLeast: EDITOR)
   "What automations did, and what they skipped and why; the newest first unless orderBy says otherwise."
   automationRuns(
     after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [AutomationRunOrder!]
     automationId: ID, status: [AutomationRunStatus!]
-  ): AutomationRunConnection! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  ): AutomationRunConnection! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AUTOMATIONS) @role(atLeast: EDITOR)
   "One run of an automation."
-  automationRun(id: ID!): AutomationRun! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  automationRun(id: ID!): AutomationRun! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AUTOMATIONS) @role(atLeast: EDITOR)
   "Complete automations to start from."
-  automationTemplates: [AutomationTemplate!]! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  automationTemplates: [AutomationTemplate!]! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AUTOMATIONS) @role(atLeast: EDITOR)
 }
 
 extend type Mutation {
   "Creates an automation. The person who creates it owns it."
-  createAutomation(input: CreateAutomationInput!): Automation! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  createAutomation(input: CreateAutomationInput!): Automation! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AUTOMATIONS, tokens: NONE) @role(atLeast: EDITOR)
   """
   Changes the given fields; trigger, approval and limits are replaced as a whole. An automation that runs as its owner
   can be changed by its owner only; administrators may disable or delete it.
   """
-  updateAutomation(id: ID!, input: UpdateAutomationInput!): Automation! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  updateAutomation(id: ID!, input: UpdateAutomationInput!): Automation! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AUTOMATIONS, tokens: NONE) @role(atLeast: EDITOR)
   "Deletes the automation with its runs. Returns the id."
-  deleteAutomation(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  deleteAutomation(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AUTOMATIONS) @role(atLeast: EDITOR)
   "Starts a run now, also of a disabled automation. payload stands for the event."
-  runAutomation(id: ID!, payload: Map): AutomationRun! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  runAutomation(id: ID!, payload: Map): AutomationRun! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AUTOMATIONS, tokens: PERSONAL) @role(atLeast: EDITOR)
   "Starts a new run with the event of an old one, while that is kept."
-  replayAutomationRun(id: ID!): AutomationRun! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  replayAutomationRun(id: ID!): AutomationRun! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AUTOMATIONS, tokens: PERSONAL) @role(atLeast: EDITOR)
   "Ends a run that has not ended. What it has sent stays sent."
-  cancelAutomationRun(id: ID!): AutomationRun! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  cancelAutomationRun(id: ID!): AutomationRun! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AUTOMATIONS) @role(atLeast: EDITOR)
 }
 
 extend type AutomationRun {
@@ -14164,27 +14460,27 @@ input UpdateAutomationInput {
     "Only those with this agent."
     agentId: ID
     kind: ConversationKind
-  ): ConversationConnection! @surface(on: [DASHBOARD, INTERNAL])
+  ): ConversationConnection! @surface(on: [DASHBOARD, INTERNAL]) @group(name: SEARCH)
   "One of the caller's conversations."
-  conversation(id: ID!): Conversation! @surface(on: [DASHBOARD, INTERNAL])
+  conversation(id: ID!): Conversation! @surface(on: [DASHBOARD, INTERNAL]) @group(name: SEARCH)
   "One of the caller's conversations as a file."
-  exportConversation(id: ID!, format: ExportFormat! = MARKDOWN): ConversationExport! @surface(on: [DASHBOARD, INTERNAL])
+  exportConversation(id: ID!, format: ExportFormat! = MARKDOWN): ConversationExport! @surface(on: [DASHBOARD, INTERNAL]) @group(name: SEARCH)
   "The configured chat models, the default first; none if answers are made without a model."
-  chatModels: [ChatModel!]! @surface(on: [DASHBOARD, INTERNAL])
+  chatModels: [ChatModel!]! @surface(on: [DASHBOARD, INTERNAL]) @group(name: SEARCH)
 }
 
 extend type Mutation {
   "Renames one of the caller's conversations, 1 to 300 characters. Its place in the list does not change."
-  renameConversation(id: ID!, title: String!): Conversation! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  renameConversation(id: ID!, title: String!): Conversation! @surface(on: [DASHBOARD, INTERNAL]) @group(name: SEARCH) @role(atLeast: VIEWER)
   "Deletes one of the caller's conversations with its messages. Returns the id."
-  deleteConversation(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  deleteConversation(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @group(name: SEARCH) @role(atLeast: VIEWER)
   "Deletes all conversations of the caller, or those with one agent or of one kind. Returns their number."
-  deleteConversations(agentId: ID, kind: ConversationKind): Int! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  deleteConversations(agentId: ID, kind: ConversationKind): Int! @surface(on: [DASHBOARD, INTERNAL]) @group(name: SEARCH) @role(atLeast: VIEWER)
   "Rates an answer in one of the caller's conversations. It replaces an earlier rating."
   setFeedback(messageId: ID!, conversationId: ID, input: FeedbackInput!): MessageFeedback!
-    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+    @surface(on: [DASHBOARD, INTERNAL]) @group(name: SEARCH) @role(atLeast: VIEWER)
   "Removes the rating of an answer. Returns the id of the message."
-  removeFeedback(messageId: ID!, conversationId: ID): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  removeFeedback(messageId: ID!, conversationId: ID): ID! @surface(on: [DASHBOARD, INTERNAL]) @group(name: SEARCH) @role(atLeast: VIEWER)
 }
 
 enum ConversationKind {
@@ -14230,7 +14526,7 @@ type ConversationExport {
 
 extend type Subscription {
   "Answers from the indexed documents, with citations, as they are written."
-  chat(input: ChatInput!): ChatEvent! @surface(on: [PUBLIC, DASHBOARD, INTERNAL, MCP])
+  chat(input: ChatInput!): ChatEvent! @surface(on: [PUBLIC, DASHBOARD, INTERNAL, MCP]) @group(name: SEARCH)
 }
 
 "A chat model that widgetModelId of an API key may name."
@@ -14302,22 +14598,22 @@ type ChatUsage {
     after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [CollectionOrder!]
     "Only collections whose name or description contains this."
     matching: String
-  ): CollectionConnection! @surface(on: [DASHBOARD, INTERNAL, MCP])
+  ): CollectionConnection! @surface(on: [DASHBOARD, INTERNAL, MCP]) @group(name: COLLECTIONS)
   "One collection."
-  collection(id: ID!): Collection! @surface(on: [DASHBOARD, INTERNAL, MCP])
+  collection(id: ID!): Collection! @surface(on: [DASHBOARD, INTERNAL, MCP]) @group(name: COLLECTIONS)
   "The configured embedding models, the default first."
-  embeddingModels: [EmbeddingModel!]! @surface(on: [DASHBOARD, INTERNAL])
+  embeddingModels: [EmbeddingModel!]! @surface(on: [DASHBOARD, INTERNAL]) @group(name: COLLECTIONS)
 }
 
 extend type Mutation {
   "Creates an empty collection."
-  createCollection(input: CreateCollectionInput!): Collection! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  createCollection(input: CreateCollectionInput!): Collection! @surface(on: [DASHBOARD, INTERNAL]) @group(name: COLLECTIONS) @role(atLeast: EDITOR)
   "Changes the given fields."
-  updateCollection(id: ID!, input: UpdateCollectionInput!): Collection! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  updateCollection(id: ID!, input: UpdateCollectionInput!): Collection! @surface(on: [DASHBOARD, INTERNAL]) @group(name: COLLECTIONS) @role(atLeast: EDITOR)
   "Deletes the collection with its connectors, documents and embeddings. Returns the id."
-  deleteCollection(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  deleteCollection(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @group(name: COLLECTIONS) @role(atLeast: EDITOR)
   "Recounts the documents, embeddings and bytes of the collection."
-  refreshCollectionStats(id: ID!): CollectionStats! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  refreshCollectionStats(id: ID!): CollectionStats! @surface(on: [DASHBOARD, INTERNAL]) @group(name: COLLECTIONS) @role(atLeast: EDITOR)
 }
 
 input CreateCollectionInput {
@@ -14397,41 +14693,41 @@ type CollectionStats {
     type: String
     "Only connectors whose name contains this."
     matching: String
-  ): ConnectorConnection! @surface(on: [DASHBOARD, INTERNAL])
+  ): ConnectorConnection! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS)
   "One connector."
-  connector(id: ID!): Connector! @surface(on: [DASHBOARD, INTERNAL])
+  connector(id: ID!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS)
   "The kinds of connectors with their options, for forms."
-  connectorKinds: [ConnectorKind!]! @surface(on: [DASHBOARD, INTERNAL])
+  connectorKinds: [ConnectorKind!]! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS)
   "The files that were uploaded to a connector."
   sourceFiles(
     connectorId: ID!, after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [SourceFileOrder!]
     "Only files whose path contains this."
     matching: String
-  ): SourceFileConnection! @surface(on: [DASHBOARD, INTERNAL])
+  ): SourceFileConnection! @surface(on: [DASHBOARD, INTERNAL]) @group(name: DOCUMENTS)
 }
 
 extend type Mutation {
   "Creates a connector that fills a collection."
-  createConnector(input: CreateConnectorInput!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  createConnector(input: CreateConnectorInput!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS) @role(atLeast: EDITOR)
   "Changes the given fields. config and credentials are merged key by key; null removes a key."
-  updateConnector(id: ID!, input: UpdateConnectorInput!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  updateConnector(id: ID!, input: UpdateConnectorInput!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS) @role(atLeast: EDITOR)
   "Stops syncs until the connector is resumed. A running sync stops at its next item and keeps its place."
-  pauseConnector(id: ID!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  pauseConnector(id: ID!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS) @role(atLeast: EDITOR)
   "Ends a pause, also of a disabled connector. A stopped sync continues where it was."
-  resumeConnector(id: ID!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  resumeConnector(id: ID!): Connector! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS) @role(atLeast: EDITOR)
   "Deletes the connector with its documents and files. Returns the id."
-  deleteConnector(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  deleteConnector(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS) @role(atLeast: EDITOR)
   """
   Tests the connection of an existing connector, optionally with changes. They are merged as in updateConnector, but not
   stored.
   """
-  testConnector(id: ID!, config: Map, credentials: Map): ConnectionTest! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  testConnector(id: ID!, config: Map, credentials: Map): ConnectionTest! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS) @role(atLeast: EDITOR)
   "Tests a connection before a connector is created."
-  testConnection(input: TestConnectionInput!): ConnectionTest! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  testConnection(input: TestConnectionInput!): ConnectionTest! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS) @role(atLeast: EDITOR)
   "Stores files for a file_upload connector; a sync indexes them."
-  uploadFiles(connectorId: ID!, files: [Upload!]!, paths: [String!]): [SourceFile!]! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  uploadFiles(connectorId: ID!, files: [Upload!]!, paths: [String!]): [SourceFile!]! @surface(on: [DASHBOARD, INTERNAL]) @group(name: DOCUMENTS) @role(atLeast: EDITOR)
   "Deletes uploaded files and their documents. Returns the deleted paths."
-  deleteFiles(connectorId: ID!, paths: [String!]!): [String!]! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  deleteFiles(connectorId: ID!, paths: [String!]!): [String!]! @surface(on: [DASHBOARD, INTERNAL]) @group(name: DOCUMENTS) @role(atLeast: EDITOR)
 }
 
 input CreateConnectorInput {
@@ -14614,30 +14910,30 @@ type OptionDependency {
 `, BuiltIn: false},
 	{Name: "../schema/database.graphql", Input: `extend type Query {
   "The databases that connectors attach and the caller may query, by name; those of one collection with collectionId."
-  databases(collectionId: ID): [AttachedDatabase!]! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  databases(collectionId: ID): [AttachedDatabase!]! @surface(on: [DASHBOARD, INTERNAL]) @group(name: DATABASES) @role(atLeast: VIEWER)
   "The tables of a database in the order of their names, without sample rows."
   databaseTables(
     databaseId: ID!
     "Only tables whose name or comment, or the name or comment of a column, contains this, ignoring case."
     matching: String
     after: Cursor, first: Int
-  ): DatabaseTableConnection! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  ): DatabaseTableConnection! @surface(on: [DASHBOARD, INTERNAL]) @group(name: DATABASES) @role(atLeast: VIEWER)
   "One table by its name, with or without the schema, and with its sample rows."
-  databaseTable(databaseId: ID!, table: String!): DatabaseTable! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  databaseTable(databaseId: ID!, table: String!): DatabaseTable! @surface(on: [DASHBOARD, INTERNAL]) @group(name: DATABASES) @role(atLeast: VIEWER)
   """
   Finds tables of the databases that connectors attach by what they are about, the best first. With table instead of
   query it describes that table with all its columns. People need a role; a secret key needs databaseTools. database is a
   name or id; all, or those of one collection, when omitted. limit is 1 to 50.
   """
   databaseSchema(query: String, table: String, database: String, collection: ID, limit: Int = 8): [DatabaseTable!]!
-    @surface(on: [DASHBOARD, INTERNAL, MCP])
+    @surface(on: [DASHBOARD, INTERNAL, MCP]) @group(name: DATABASES)
   """
   Runs one statement that only reads, of at most 10,000 characters, in the dialect of the database, and records it in the
   audit log. People need a role; a secret key needs databaseTools. database is a name or id, needed where there are
   several. limit is 1 to 1000 rows.
   """
   queryDatabase(sql: String!, database: String, collection: ID, limit: Int = 100): DatabaseRows!
-    @surface(on: [DASHBOARD, INTERNAL, MCP])
+    @surface(on: [DASHBOARD, INTERNAL, MCP]) @group(name: DATABASES)
 }
 
 "A database that a connector attaches."
@@ -14743,9 +15039,9 @@ scalar DatabaseValue
     matching: String
     "Only documents that are restricted by hand, or only others."
     restricted: Boolean
-  ): DocumentConnection! @surface(on: [DASHBOARD, INTERNAL])
+  ): DocumentConnection! @surface(on: [DASHBOARD, INTERNAL]) @group(name: DOCUMENTS)
   "One document."
-  document(id: ID!, connectorId: ID): Document! @surface(on: [DASHBOARD, INTERNAL, MCP])
+  document(id: ID!, connectorId: ID): Document! @surface(on: [DASHBOARD, INTERNAL, MCP]) @group(name: DOCUMENTS)
   """
   A passage with its document and its neighbours, as a search result or a citation names it. Passages get new ids when
   their document changes; the old ones do not exist any more.
@@ -14754,12 +15050,12 @@ scalar DatabaseValue
     id: ID!
     "How many passages before it and after it are returned, 0 to 10."
     around: Int! = 1
-  ): PassageInContext! @surface(on: [DASHBOARD, INTERNAL])
+  ): PassageInContext! @surface(on: [DASHBOARD, INTERNAL]) @group(name: DOCUMENTS)
 }
 
 extend type Mutation {
   "Removes one document from the index. Returns the id."
-  deleteDocument(id: ID!, connectorId: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  deleteDocument(id: ID!, connectorId: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @group(name: DOCUMENTS) @role(atLeast: EDITOR)
 }
 
 extend type Document {
@@ -14853,7 +15149,7 @@ type PassageInContext {
 `, BuiltIn: false},
 	{Name: "../schema/engine.graphql", Input: `extend type Query {
   "The result of a plan with its counts."
-  syncPlan(jobId: ID!, connectorId: ID): SyncPlan! @surface(on: [DASHBOARD, INTERNAL])
+  syncPlan(jobId: ID!, connectorId: ID): SyncPlan! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS)
   """
   The documents whose deletion waits for a decision, because more of them were missing from the source than a sync may
   delete. Searches still find them.
@@ -14862,7 +15158,7 @@ type PassageInContext {
     connectorId: ID!, after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [DocumentOrder!]
     "Only documents whose path or title contains this."
     matching: String
-  ): DocumentConnection! @surface(on: [DASHBOARD, INTERNAL])
+  ): DocumentConnection! @surface(on: [DASHBOARD, INTERNAL]) @group(name: DOCUMENTS)
 }
 
 extend type Mutation {
@@ -14870,21 +15166,21 @@ extend type Mutation {
   Plans a sync with this input, as a job that stores only the plan. It returns an open plan with the same input. Another
   open job is a conflict.
   """
-  planSync(connectorId: ID!, input: StartSyncInput): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  planSync(connectorId: ID!, input: StartSyncInput): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS) @role(atLeast: EDITOR)
   "Deletes the documents in quarantine, as a job."
-  approveDeletion(connectorId: ID!): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  approveDeletion(connectorId: ID!): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS) @role(atLeast: EDITOR)
   """
   Keeps the documents in quarantine. They return to quarantine when a later sync misses others, too, and are deleted
   when a later sync misses no more than it may delete.
   """
-  dismissDeletion(connectorId: ID!): DismissedDeletion! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  dismissDeletion(connectorId: ID!): DismissedDeletion! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS) @role(atLeast: EDITOR)
   """
   Restores a deleted document with its text. Searches find it at once. No sync deletes it until the source has had the
   item again.
   """
-  restoreDocument(id: ID!, connectorId: ID!): Document! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  restoreDocument(id: ID!, connectorId: ID!): Document! @surface(on: [DASHBOARD, INTERNAL]) @group(name: DOCUMENTS) @role(atLeast: EDITOR)
   "Restores the documents that a job deleted and that are still stored, as a job."
-  restoreDeletions(connectorId: ID!, jobId: ID!): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  restoreDeletions(connectorId: ID!, jobId: ID!): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS) @role(atLeast: EDITOR)
 }
 
 "What a sync would do."
@@ -15142,6 +15438,38 @@ type ExplainedContribution {
   contribution: Float!
 }
 `, BuiltIn: false},
+	{Name: "../schema/group.graphql", Input: `# The group of every kind of object. A token sees the objects of its groups only, wherever they are in a result.
+
+extend type Agent @group(name: AGENTS)
+extend type AgentMemory @group(name: AGENTS)
+extend type AgentRun @group(name: AGENTS)
+extend type Approval @group(name: AGENTS)
+extend type IntegrationTool @group(name: AGENTS)
+extend type ToolConnection @group(name: AGENTS)
+extend type ToolGrant @group(name: AGENTS)
+extend type ToolIntegration @group(name: AGENTS)
+extend type APIKey @group(name: KEYS)
+extend type Token @group(name: KEYS)
+extend type AuditEntry @group(name: SETTINGS)
+extend type Automation @group(name: AUTOMATIONS)
+extend type AutomationRun @group(name: AUTOMATIONS)
+extend type InboundEvent @group(name: AUTOMATIONS)
+extend type InboundIntegration @group(name: AUTOMATIONS)
+extend type Collection @group(name: COLLECTIONS)
+extend type Connector @group(name: CONNECTORS)
+extend type OAuthGrant @group(name: CONNECTORS)
+extend type PlanItem @group(name: CONNECTORS)
+extend type SyncItem @group(name: CONNECTORS)
+extend type SyncJob @group(name: CONNECTORS)
+extend type Document @group(name: DOCUMENTS)
+extend type SourceFile @group(name: DOCUMENTS)
+extend type Conversation @group(name: SEARCH)
+extend type Message @group(name: SEARCH)
+extend type Invitation @group(name: PEOPLE)
+extend type Member @group(name: PEOPLE)
+extend type User @group(name: PEOPLE)
+extend type Workspace @group(name: BASIC)
+`, BuiltIn: false},
 	{Name: "../schema/inbound.graphql", Input: `extend type Query {
   "The integrations that receive mails, events and meetings."
   inboundIntegrations(
@@ -15149,34 +15477,34 @@ type ExplainedContribution {
     kind: InboundIntegrationKind
     "Name of a provider."
     provider: String
-  ): InboundIntegrationConnection! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  ): InboundIntegrationConnection! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AUTOMATIONS) @role(atLeast: EDITOR)
   "One integration."
-  inboundIntegration(id: ID!): InboundIntegration! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  inboundIntegration(id: ID!): InboundIntegration! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AUTOMATIONS) @role(atLeast: EDITOR)
   "The providers of inbound integrations with their options, for forms."
-  inboundProviders: [InboundProvider!]! @surface(on: [DASHBOARD, INTERNAL])
+  inboundProviders: [InboundProvider!]! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AUTOMATIONS)
   "What integrations received, the newest first unless orderBy says otherwise."
   inboundEvents(
     after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [InboundEventOrder!]
     integrationId: ID, status: [InboundEventStatus!]
-  ): InboundEventConnection! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  ): InboundEventConnection! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AUTOMATIONS) @role(atLeast: EDITOR)
 }
 
 extend type Mutation {
   "Creates an integration. The secret that Magpie makes is shown this once."
-  createInboundIntegration(input: CreateInboundIntegrationInput!): InboundIntegrationSecret! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  createInboundIntegration(input: CreateInboundIntegrationInput!): InboundIntegrationSecret! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AUTOMATIONS) @role(atLeast: EDITOR)
   "Changes the given fields. config and credentials are merged key by key; null removes a key. A new secret is a rotation."
-  updateInboundIntegration(id: ID!, input: UpdateInboundIntegrationInput!): InboundIntegration! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  updateInboundIntegration(id: ID!, input: UpdateInboundIntegrationInput!): InboundIntegration! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AUTOMATIONS) @role(atLeast: EDITOR)
   "Deletes the integration with its events. Returns the id."
-  deleteInboundIntegration(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  deleteInboundIntegration(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AUTOMATIONS) @role(atLeast: EDITOR)
   """
   Replaces the secret: by the given one, or by one that Magpie makes for platforms that let people choose it. Deliveries
   with the old one are accepted until previousUntil.
   """
-  rotateInboundSecret(id: ID!, secret: String): InboundIntegrationSecret! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  rotateInboundSecret(id: ID!, secret: String): InboundIntegrationSecret! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AUTOMATIONS) @role(atLeast: EDITOR)
   "Checks the secret, the address, and the access to the platform where something is fetched there."
-  testInboundIntegration(id: ID!): InboundIntegrationTest! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  testInboundIntegration(id: ID!): InboundIntegrationTest! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AUTOMATIONS) @role(atLeast: EDITOR)
   "Processes an event again, while its payload is kept."
-  resendInboundEvent(id: ID!): InboundEvent! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  resendInboundEvent(id: ID!): InboundEvent! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AUTOMATIONS) @role(atLeast: EDITOR)
 }
 
 extend type InboundIntegration {
@@ -15254,11 +15582,11 @@ type InboundProvider {
   Starts a sync of these items of the ledger, or without ids of all failed items (the first 10,000). An open job is a
   conflict.
   """
-  retryItems(connectorId: ID!, ids: [ID!]): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  retryItems(connectorId: ID!, ids: [ID!]): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS) @role(atLeast: EDITOR)
   "Allows an item that was deleted by hand to be synced again; the next sync restores it."
-  allowItem(id: ID!, connectorId: ID): SyncItem! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  allowItem(id: ID!, connectorId: ID): SyncItem! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS) @role(atLeast: EDITOR)
   "Reads the permissions of the source, as a job. It returns a job that is open already. An open sync is a conflict."
-  refreshPermissions(connectorId: ID!): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  refreshPermissions(connectorId: ID!): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS) @role(atLeast: EDITOR)
 }
 `, BuiltIn: false},
 	{Name: "../schema/live.graphql", Input: `extend type Subscription {
@@ -15270,7 +15598,7 @@ type InboundProvider {
     connectorId: ID!
     "The job of the last received event, after a reconnect. The states of that job and of all later ones are sent first."
     after: ID
-  ): ConnectorSyncEvent! @surface(on: [DASHBOARD, INTERNAL])
+  ): ConnectorSyncEvent! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS)
   """
   The documents of a collection or a connector, or one document, whenever their state changes. The first event has the
   current counts. Slow readers get only the newest state of each document.
@@ -15282,7 +15610,7 @@ type InboundProvider {
     documentId: ID
     "The cursor of the last received event, after a reconnect. Later changes are sent first."
     after: String
-  ): DocumentStatusEvent! @surface(on: [DASHBOARD, INTERNAL])
+  ): DocumentStatusEvent! @surface(on: [DASHBOARD, INTERNAL]) @group(name: DOCUMENTS)
   """
   Resumes an answer of chat after a lost connection, with the events after the given number. Only the caller's answers,
   while they are generated and for a minute afterwards.
@@ -15291,7 +15619,7 @@ type InboundProvider {
     answerId: ID!
     "The seq of the last received event."
     after: Int! = 0
-  ): ChatEvent! @surface(on: [DASHBOARD, INTERNAL])
+  ): ChatEvent! @surface(on: [DASHBOARD, INTERNAL]) @group(name: SEARCH)
 }
 
 extend type Mutation {
@@ -15299,7 +15627,7 @@ extend type Mutation {
   Stops one of the caller's answers of chat at once. What was written of it stays in the conversation. False for one that
   has ended.
   """
-  stopChat(answerId: ID!): Boolean! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
+  stopChat(answerId: ID!): Boolean! @surface(on: [DASHBOARD]) @group(name: SEARCH) @role(atLeast: VIEWER)
 }
 
 extend type SyncProgressEvent {
@@ -15373,43 +15701,43 @@ extend type ChatDone {
 	{Name: "../schema/member.graphql", Input: `extend type Query {
   "The members of the workspace. text is searched in names and email addresses."
   members(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [MemberOrder!], text: String, role: Role): MemberConnection!
-    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
-  member(id: ID!): Member! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+    @surface(on: [DASHBOARD, INTERNAL]) @group(name: PEOPLE) @role(atLeast: VIEWER)
+  member(id: ID!): Member! @surface(on: [DASHBOARD, INTERNAL]) @group(name: PEOPLE) @role(atLeast: VIEWER)
   "The invitations into the workspace, including past ones."
   invitations(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [InvitationOrder!], status: InvitationStatus): InvitationConnection!
-    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
-  invitation(id: ID!): Invitation! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+    @surface(on: [DASHBOARD, INTERNAL]) @group(name: PEOPLE) @role(atLeast: ADMIN)
+  invitation(id: ID!): Invitation! @surface(on: [DASHBOARD, INTERNAL]) @group(name: PEOPLE) @role(atLeast: ADMIN)
   "The invitation of a token."
-  invitationOfToken(token: String!): InvitationOffer! @surface(on: [DASHBOARD], anonymous: true)
+  invitationOfToken(token: String!): InvitationOffer! @surface(on: [DASHBOARD], anonymous: true) @group(name: PEOPLE, tokens: NONE)
 }
 
 extend type Mutation {
   "Invites an address into the workspace, with a role up to the caller's own. The link is shown only here; no mail is sent."
-  inviteMember(input: InviteMemberInput!): CreatedInvitation! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  inviteMember(input: InviteMemberInput!): CreatedInvitation! @surface(on: [DASHBOARD, INTERNAL]) @group(name: PEOPLE, tokens: NONE) @role(atLeast: ADMIN)
   "Gives an invitation that was not accepted a new link and a new expiry. The earlier link stops working."
-  resendInvitation(id: ID!): CreatedInvitation! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
-  revokeInvitation(id: ID!): Invitation! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  resendInvitation(id: ID!): CreatedInvitation! @surface(on: [DASHBOARD, INTERNAL]) @group(name: PEOPLE, tokens: NONE) @role(atLeast: ADMIN)
+  revokeInvitation(id: ID!): Invitation! @surface(on: [DASHBOARD, INTERNAL]) @group(name: PEOPLE, tokens: PERSONAL) @role(atLeast: ADMIN)
   """
   Makes the caller a member of the workspace of an invitation and signs them in there. A signed-in person needs only the
   token, and must have the invited address; the current session ends. Other callers give the password of their account,
   or a name and a new password.
   """
-  acceptInvitation(input: AcceptInvitationInput!): SessionToken! @surface(on: [DASHBOARD], anonymous: true)
+  acceptInvitation(input: AcceptInvitationInput!): SessionToken! @surface(on: [DASHBOARD], anonymous: true) @group(name: PEOPLE, tokens: NONE)
   "Changes a member's role. Owners change every role, admins those of editors and viewers. People can only lower their own role."
-  updateMember(id: ID!, input: UpdateMemberInput!): Member! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  updateMember(id: ID!, input: UpdateMemberInput!): Member! @surface(on: [DASHBOARD, INTERNAL]) @group(name: PEOPLE, tokens: NONE) @role(atLeast: ADMIN)
   "Removes a member from the workspace and ends their sessions in it. A person without any workspace is deleted."
-  removeMember(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  removeMember(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @group(name: PEOPLE, tokens: PERSONAL) @role(atLeast: ADMIN)
   """
   Creates a link with which a member of a lower role sets a new password. Owners create links for owners, too. It is not
   available for members of other workspaces. The link is shown only here; an earlier one stops working.
   """
-  createPasswordReset(memberId: ID!): CreatedPasswordReset! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  createPasswordReset(memberId: ID!): CreatedPasswordReset! @surface(on: [DASHBOARD, INTERNAL]) @group(name: PEOPLE, tokens: NONE) @role(atLeast: ADMIN)
   "Removes the caller from the workspace. The last owner cannot leave."
-  leaveWorkspace: Boolean! @surface(on: [DASHBOARD]) @role(atLeast: VIEWER)
+  leaveWorkspace: Boolean! @surface(on: [DASHBOARD]) @group(name: PEOPLE, tokens: NONE) @role(atLeast: VIEWER)
   "Renames the workspace."
-  updateWorkspace(input: WorkspaceInput!): Workspace! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  updateWorkspace(input: WorkspaceInput!): Workspace! @surface(on: [DASHBOARD, INTERNAL]) @group(name: SETTINGS, tokens: PERSONAL) @role(atLeast: ADMIN)
   "Deletes the workspace with everything in it. The exact name is required."
-  deleteWorkspace(input: WorkspaceInput!): Boolean! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: OWNER)
+  deleteWorkspace(input: WorkspaceInput!): Boolean! @surface(on: [DASHBOARD, INTERNAL]) @group(name: SETTINGS, tokens: NONE) @role(atLeast: OWNER)
 }
 
 extend type Member {
@@ -15471,19 +15799,19 @@ type InvitationOffer {
 `, BuiltIn: false},
 	{Name: "../schema/oauth.graphql", Input: `extend type Query {
   "The services that connectors can be connected to by OAuth."
-  oauthProviders: [OAuthProvider!]! @surface(on: [DASHBOARD, INTERNAL])
+  oauthProviders: [OAuthProvider!]! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS)
   "The grants of the workspace, those of one provider or all."
   oauthGrants(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [OAuthGrantOrder!], provider: String): OAuthGrantConnection!
-    @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+    @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS) @role(atLeast: EDITOR)
 }
 
 extend type Mutation {
   "Begins a connection by OAuth: send the browser to the returned address. It works once, for ten minutes."
-  startOAuth(input: StartOAuthInput!): OAuthStart! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  startOAuth(input: StartOAuthInput!): OAuthStart! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS, tokens: NONE) @role(atLeast: EDITOR)
   "Completes a connection by OAuth with the parameters that the provider returned. The state identifies the person who began it."
-  finishOAuth(input: FinishOAuthInput!): OAuthOutcome! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
+  finishOAuth(input: FinishOAuthInput!): OAuthOutcome! @surface(on: [DASHBOARD, INTERNAL], anonymous: true) @group(name: CONNECTORS, tokens: NONE)
   "Deletes a grant and revokes it at the provider. Its connectors then need new access. Returns the id."
-  revokeOAuthGrant(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  revokeOAuthGrant(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS) @role(atLeast: EDITOR)
 }
 
 input StartOAuthInput {
@@ -15550,20 +15878,20 @@ type OAuthProvider {
     documentId: ID!
     "Email address of the person."
     user: String!
-  ): DocumentVisibility! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  ): DocumentVisibility! @surface(on: [DASHBOARD, INTERNAL]) @group(name: DOCUMENTS) @role(atLeast: ADMIN)
   "The groups that a connector's source reported last, in the order of their ids."
   sourceGroups(
     connectorId: ID!
     "Only groups whose id or name contains this, ignoring case."
     matching: String
     after: Cursor, first: Int
-  ): SourceGroupConnection! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  ): SourceGroupConnection! @surface(on: [DASHBOARD, INTERNAL]) @group(name: PEOPLE) @role(atLeast: ADMIN)
   "One group with its direct members."
   sourceGroup(
     connectorId: ID!
     "The source's id of the group."
     groupId: String!
-  ): SourceGroupDetail! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  ): SourceGroupDetail! @surface(on: [DASHBOARD, INTERNAL]) @group(name: PEOPLE) @role(atLeast: ADMIN)
 }
 
 "A group at a connector's source."
@@ -15674,11 +16002,11 @@ enum VisibilityRule {
     collection: ID!
     "1 to 100."
     first: Int = 10
-  ): [SearchQualityRun!]! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  ): [SearchQualityRun!]! @surface(on: [DASHBOARD, INTERNAL]) @group(name: COLLECTIONS) @role(atLeast: EDITOR)
   """
   The golden set of a collection: questions for which people named the right documents, in the order in which they came.
   """
-  goldenQuestions(collection: ID!): [GoldenQuestion!]! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  goldenQuestions(collection: ID!): [GoldenQuestion!]! @surface(on: [DASHBOARD, INTERNAL]) @group(name: COLLECTIONS) @role(atLeast: EDITOR)
   """
   The documents that people named or chose for a question of a measurement, the best first, with their places in today's
   ranking.
@@ -15689,7 +16017,7 @@ enum VisibilityRule {
     query: String!
     "Days of traffic up to now, 1 to 366."
     days: Int = 30
-  ): [SearchQualityDocument!]! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  ): [SearchQualityDocument!]! @surface(on: [DASHBOARD, INTERNAL]) @group(name: COLLECTIONS) @role(atLeast: EDITOR)
 }
 
 extend type Mutation {
@@ -15697,14 +16025,14 @@ extend type Mutation {
   Measures today's ranking of a collection on its golden set, and on the questions that people asked at least 3 times
   and the documents that they clicked or rated.
   """
-  measureSearchQuality(input: MeasureSearchQualityInput!): SearchQualityRun! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  measureSearchQuality(input: MeasureSearchQualityInput!): SearchQualityRun! @surface(on: [DASHBOARD, INTERNAL]) @group(name: COLLECTIONS) @role(atLeast: EDITOR)
   """
   Names a document as right for a question of the golden set, or takes it out of the set. Null when the question has no
   document left, and so is no longer in the set.
   """
-  judgeDocument(input: JudgeDocumentInput!): GoldenQuestion @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  judgeDocument(input: JudgeDocumentInput!): GoldenQuestion @surface(on: [DASHBOARD, INTERNAL]) @group(name: COLLECTIONS) @role(atLeast: EDITOR)
   "Takes a question out of the golden set, with all its documents. Returns whether it was in the set."
-  removeGoldenQuestion(collection: ID!, query: String!): Boolean! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  removeGoldenQuestion(collection: ID!, query: String!): Boolean! @surface(on: [DASHBOARD, INTERNAL]) @group(name: COLLECTIONS) @role(atLeast: EDITOR)
 }
 
 input JudgeDocumentInput {
@@ -15826,12 +16154,12 @@ enum SearchQualityChange {
     documentId: ID!
     "How many readers at the source are listed, 1 to 200; 50 if omitted."
     first: Int
-  ): DocumentReaders! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  ): DocumentReaders! @surface(on: [DASHBOARD, INTERNAL]) @group(name: DOCUMENTS) @role(atLeast: ADMIN)
   "The documents that are restricted by hand, also those that the caller may not read, in the order of restriction."
   documentRestrictions(
     connectorId: ID
     after: Cursor, first: Int
-  ): DocumentRestrictionConnection! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  ): DocumentRestrictionConnection! @surface(on: [DASHBOARD, INTERNAL]) @group(name: DOCUMENTS) @role(atLeast: ADMIN)
 }
 
 extend type Mutation {
@@ -15839,9 +16167,9 @@ extend type Mutation {
   Restricts a document to people, domains and groups. It replaces an earlier restriction. Who may not see the document at
   its source does not see it by a restriction either.
   """
-  restrictDocument(id: ID!, input: RestrictDocumentInput!): DocumentReaders! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  restrictDocument(id: ID!, input: RestrictDocumentInput!): DocumentReaders! @surface(on: [DASHBOARD, INTERNAL]) @group(name: DOCUMENTS, tokens: PERSONAL) @role(atLeast: ADMIN)
   "Ends the restriction of a document, if it has one."
-  unrestrictDocument(id: ID!): DocumentReaders! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  unrestrictDocument(id: ID!): DocumentReaders! @surface(on: [DASHBOARD, INTERNAL]) @group(name: DOCUMENTS, tokens: PERSONAL) @role(atLeast: ADMIN)
 }
 
 "At least one reader, at most 200."
@@ -15913,23 +16241,23 @@ type DocumentRestrictionEdge {
 	{Name: "../schema/run.graphql", Input: `extend type Query {
   "The caller's runs of an agent."
   runs(agentId: ID!, after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [AgentRunOrder!]): AgentRunConnection!
-    @surface(on: [DASHBOARD, INTERNAL])
+    @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL)
   "One of the caller's runs; with agentId only if it is one of that agent."
-  run(id: ID!, agentId: ID): AgentRun! @surface(on: [DASHBOARD, INTERNAL])
+  run(id: ID!, agentId: ID): AgentRun! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL)
 }
 
 extend type Mutation {
   "Cancels one of the caller's runs on any node. A run that has ended does not change."
-  cancelRun(id: ID!): AgentRun! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  cancelRun(id: ID!): AgentRun! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL) @role(atLeast: VIEWER)
 }
 
 extend type Subscription {
   """
   Runs an agent and follows it. A run without a reader is canceled after ten seconds; until then, agentRun can resume it.
   """
-  runAgent(input: RunAgentInput!): AgentEvent! @surface(on: [DASHBOARD, INTERNAL, MCP])
+  runAgent(input: RunAgentInput!): AgentEvent! @surface(on: [DASHBOARD, INTERNAL, MCP]) @group(name: AGENTS, tokens: PERSONAL)
   "Follows one of the caller's runs after the given event number, or from the beginning."
-  agentRun(runId: ID!, after: Int): AgentEvent! @surface(on: [DASHBOARD, INTERNAL])
+  agentRun(runId: ID!, after: Int): AgentEvent! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL)
 }
 
 input RunAgentInput {
@@ -16077,9 +16405,9 @@ type AgentRunEvent {
 `, BuiltIn: false},
 	{Name: "../schema/search.graphql", Input: `extend type Query {
   "Hybrid search over the collections in the caller's scope."
-  search(input: SearchInput!): SearchResults! @surface(on: [PUBLIC, DASHBOARD, INTERNAL, MCP])
+  search(input: SearchInput!): SearchResults! @surface(on: [PUBLIC, DASHBOARD, INTERNAL, MCP]) @group(name: SEARCH)
   "The distribution of documents over the values of their fields: the documents of a search, or without a query those of the filters."
-  searchFacets(input: SearchFacetsInput!): [SearchFacet!]! @surface(on: [DASHBOARD, INTERNAL, MCP])
+  searchFacets(input: SearchFacetsInput!): [SearchFacet!]! @surface(on: [DASHBOARD, INTERNAL, MCP]) @group(name: SEARCH)
   "What a query may become that is being typed: words of passages and titles of documents that the caller may read. It costs a tenth of a query."
   completions(
     "What was typed. Its last word may be incomplete."
@@ -16088,7 +16416,7 @@ type AgentRunEvent {
     limit: Int = 8
     "One collection; when omitted, the default one of a key, or all in the scope of a session."
     collection: ID
-  ): SearchCompletions! @surface(on: [PUBLIC, DASHBOARD, INTERNAL])
+  ): SearchCompletions! @surface(on: [PUBLIC, DASHBOARD, INTERNAL]) @group(name: SEARCH)
   "Titles of documents that match the typed text, the best first."
   searchSuggestions(
     "The last word may be incomplete."
@@ -16097,7 +16425,7 @@ type AgentRunEvent {
     limit: Int = 8
     "One collection; all in the scope of a session when omitted."
     collection: ID
-  ): [SearchSuggestion!]! @surface(on: [DASHBOARD, INTERNAL])
+  ): [SearchSuggestion!]! @surface(on: [DASHBOARD, INTERNAL]) @group(name: SEARCH)
 }
 
 input SearchInput {
@@ -16307,16 +16635,16 @@ type SearchResult {
 `, BuiltIn: false},
 	{Name: "../schema/signon.graphql", Input: `extend type Query {
   "How people can sign in."
-  signInMethods: SignInMethods! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
+  signInMethods: SignInMethods! @surface(on: [DASHBOARD, INTERNAL], anonymous: true) @group(name: BASIC)
 }
 
 extend type Mutation {
   "Begins a sign-in with the OpenID provider: keep the binding, and send the browser to the address. It works once, for ten minutes."
-  startOIDCSignIn(redirectUrl: String): OIDCStart! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
+  startOIDCSignIn(redirectUrl: String): OIDCStart! @surface(on: [DASHBOARD, INTERNAL], anonymous: true) @group(name: BASIC, tokens: NONE)
   "Takes what the OpenID provider sent the browser back with, and checks who it says that is."
-  answerOIDCSignIn(input: OIDCAnswerInput!): OIDCAnswer! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
+  answerOIDCSignIn(input: OIDCAnswerInput!): OIDCAnswer! @surface(on: [DASHBOARD, INTERNAL], anonymous: true) @group(name: BASIC, tokens: NONE)
   "Opens the session: the one-time code of the answer together with the binding of the beginning."
-  finishOIDCSignIn(code: String!, binding: String!): SessionToken! @surface(on: [DASHBOARD, INTERNAL], anonymous: true)
+  finishOIDCSignIn(code: String!, binding: String!): SessionToken! @surface(on: [DASHBOARD, INTERNAL], anonymous: true) @group(name: BASIC, tokens: NONE)
 }
 
 type SignInMethods {
@@ -16359,12 +16687,12 @@ type OIDCAnswer {
 `, BuiltIn: false},
 	{Name: "../schema/sync.graphql", Input: `extend type Query {
   "One sync, with its state, progress and statistics."
-  syncJob(id: ID!, connectorId: ID): SyncJob! @surface(on: [DASHBOARD, INTERNAL])
+  syncJob(id: ID!, connectorId: ID): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS)
   "The history of a connector's syncs."
   syncJobs(
     connectorId: ID!, status: [SyncJobStatus!]
     after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [SyncJobOrder!]
-  ): SyncJobConnection! @surface(on: [DASHBOARD, INTERNAL])
+  ): SyncJobConnection! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS)
   """
   The ledger: what the last sync of each item did with it, and why. With jobId only the items whose last sync that was;
   with suppressed only those that were deleted by hand, or all others.
@@ -16374,19 +16702,19 @@ type OIDCAnswer {
     "Only items whose path contains this."
     matching: String
     after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [SyncItemOrder!]
-  ): SyncItemConnection! @surface(on: [DASHBOARD, INTERNAL])
+  ): SyncItemConnection! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS)
 }
 
 extend type Mutation {
   "Starts a sync; while one is running that job is answered."
-  startSync(connectorId: ID!, input: StartSyncInput): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  startSync(connectorId: ID!, input: StartSyncInput): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS) @role(atLeast: EDITOR)
   "Asks a job to stop; what it has stored stays."
-  cancelSync(jobId: ID!, connectorId: ID): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  cancelSync(jobId: ID!, connectorId: ID): SyncJob! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS) @role(atLeast: EDITOR)
 }
 
 extend type Subscription {
   "Every state and the counters of a job, from the present ones on, until the job ends."
-  syncProgress(jobId: ID!): SyncProgressEvent! @surface(on: [DASHBOARD, INTERNAL])
+  syncProgress(jobId: ID!): SyncProgressEvent! @surface(on: [DASHBOARD, INTERNAL]) @group(name: CONNECTORS)
 }
 
 input StartSyncInput {
@@ -16471,7 +16799,7 @@ type SyncProgressEvent {
   connectors are those of the workspace; everything else is the same for all workspaces and names none. Where anybody may
   create a workspace, workers, queues and failures of models are left out.
   """
-  system: System! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: ADMIN)
+  system: System! @surface(on: [DASHBOARD, INTERNAL]) @group(name: SETTINGS) @role(atLeast: ADMIN)
 }
 
 type System {
@@ -16568,18 +16896,85 @@ type SystemWarning {
   action: String!
 }
 `, BuiltIn: false},
+	{Name: "../schema/token.graphql", Input: `extend type Query {
+  "The caller's own tokens in the workspace, the newest first: at most 200."
+  myTokens: [Token!]! @surface(on: [DASHBOARD]) @group(name: KEYS, tokens: PERSONAL) @role(atLeast: VIEWER)
+  "All tokens of the workspace: service tokens, and the personal ones of all members."
+  tokens(after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [TokenOrder!], kind: TokenKind): TokenConnection!
+    @surface(on: [DASHBOARD, INTERNAL]) @group(name: KEYS) @role(atLeast: ADMIN)
+}
+
+extend type Mutation {
+  "Creates a token that acts as the caller in this workspace. Only this response shows it."
+  createPersonalToken(input: CreatePersonalTokenInput!): CreatedToken!
+    @surface(on: [DASHBOARD]) @group(name: KEYS, tokens: NONE) @role(atLeast: VIEWER)
+  "Creates a token of the workspace, which is no person. Only this response shows it."
+  createServiceToken(input: CreateServiceTokenInput!): CreatedToken!
+    @surface(on: [DASHBOARD, INTERNAL]) @group(name: KEYS, tokens: NONE) @role(atLeast: ADMIN)
+  "Ends a token within a second: one of the caller's own or, as an administrator, any of the workspace."
+  revokeToken(id: ID!): Token! @surface(on: [DASHBOARD, INTERNAL]) @group(name: KEYS) @role(atLeast: VIEWER)
+}
+
+input CreatePersonalTokenInput {
+  name: String!
+  "The most that the token may do, at most the caller's role; always the caller's current role when omitted."
+  role: Role
+  "What the token may be used for; everything when omitted."
+  groups: [OperationGroup!]
+  "At most 366 days from now; 90 days when omitted."
+  expiresAt: Time
+}
+
+input CreateServiceTokenInput {
+  name: String!
+  "At most the caller's role, and not OWNER."
+  role: Role!
+  "What the token may be used for."
+  groups: [OperationGroup!]!
+  "Never when omitted."
+  expiresAt: Time
+}
+
+enum TokenKind {
+  "acts as a person"
+  PERSONAL
+  "acts for the workspace"
+  SERVICE
+}
+
+enum TokenStatus {
+  ACTIVE
+  EXPIRED
+  REVOKED
+}
+
+extend type Token {
+  kind: TokenKind!
+  status: TokenStatus!
+  "The most that it may do; null for the role of its person."
+  role: Role
+  "Null for all groups."
+  groups: [OperationGroup!]
+}
+
+type CreatedToken {
+  "The token itself."
+  secret: String!
+  token: Token!
+}
+`, BuiltIn: false},
 	{Name: "../schema/toolintegration.graphql", Input: `extend type Query {
   "The platforms whose tools agents can call, webhooks and tool servers, with their options, for forms."
-  toolProviders: [ToolProvider!]! @surface(on: [DASHBOARD, INTERNAL])
+  toolProviders: [ToolProvider!]! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS)
   "The integrations of the workspace and the caller's own."
   toolIntegrations(
     after: Cursor, first: Int, before: Cursor, last: Int, orderBy: [ToolIntegrationOrder!]
     kind: ToolIntegrationKind
     "Name of a provider."
     provider: String
-  ): ToolIntegrationConnection! @surface(on: [DASHBOARD, INTERNAL])
+  ): ToolIntegrationConnection! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS)
   "One integration."
-  toolIntegration(id: ID!): ToolIntegration! @surface(on: [DASHBOARD, INTERNAL])
+  toolIntegration(id: ID!): ToolIntegration! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS)
 }
 
 extend type Mutation {
@@ -16587,36 +16982,36 @@ extend type Mutation {
   Creates an integration with the tools of its provider. Editors create those of the workspace, everybody their own. The
   credentials are the caller's own unless credentialsOf is SHARED, which administrators choose.
   """
-  createToolIntegration(input: CreateToolIntegrationInput!): ToolIntegration! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  createToolIntegration(input: CreateToolIntegrationInput!): ToolIntegration! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL) @role(atLeast: VIEWER)
   "Changes the given fields. config is merged key by key; null removes a key. A new destination needs the credentials again."
-  updateToolIntegration(id: ID!, input: UpdateToolIntegrationInput!): ToolIntegration! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  updateToolIntegration(id: ID!, input: UpdateToolIntegrationInput!): ToolIntegration! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL) @role(atLeast: VIEWER)
   "Deletes the integration with its tools and all credentials for it. Returns the id."
-  deleteToolIntegration(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  deleteToolIntegration(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL) @role(atLeast: VIEWER)
   """
   Stores credentials: the caller's own or, as an administrator of an integration with shared ones, those of all. They are
   merged key by key; null removes a key.
   """
-  connectToolIntegration(id: ID!, credentials: Map!): ToolIntegration! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  connectToolIntegration(id: ID!, credentials: Map!): ToolIntegration! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL) @role(atLeast: VIEWER)
   "Deletes the credentials that connectToolIntegration or authorizeToolIntegration stored."
-  disconnectToolIntegration(id: ID!): ToolIntegration! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  disconnectToolIntegration(id: ID!): ToolIntegration! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL) @role(atLeast: VIEWER)
   "Begins a connection by OAuth, whose grant the integration gets: send the browser to the returned address."
-  authorizeToolIntegration(id: ID!, redirectUrl: String): OAuthStart! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  authorizeToolIntegration(id: ID!, redirectUrl: String): OAuthStart! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: NONE) @role(atLeast: VIEWER)
   "Makes the cheapest request with the credentials that the caller's runs use."
-  testToolIntegration(id: ID!): ToolIntegrationTest! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  testToolIntegration(id: ID!): ToolIntegrationTest! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL) @role(atLeast: VIEWER)
   "Reads the tools of the integration again. A changed tool is not called until acceptTool."
-  refreshTools(id: ID!): ToolRefresh! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  refreshTools(id: ID!): ToolRefresh! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL) @role(atLeast: VIEWER)
   "Accepts the tool as its source describes it now: drift becomes the tool, or the tool is deleted if its source has none."
-  acceptTool(id: ID!): IntegrationTool! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  acceptTool(id: ID!): IntegrationTool! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: NONE) @role(atLeast: VIEWER)
   "Changes what happens with calls of a tool."
-  setToolPolicy(id: ID!, input: ToolPolicyInput!): IntegrationTool! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  setToolPolicy(id: ID!, input: ToolPolicyInput!): IntegrationTool! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: NONE) @role(atLeast: VIEWER)
   "Adds a tool to an integration of kind WEBHOOK or replaces the one of the same name."
-  saveWebhookTool(integrationId: ID!, input: WebhookToolInput!): IntegrationTool! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  saveWebhookTool(integrationId: ID!, input: WebhookToolInput!): IntegrationTool! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL) @role(atLeast: VIEWER)
   "Deletes a tool of an integration of kind WEBHOOK. Returns the id."
-  deleteWebhookTool(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  deleteWebhookTool(id: ID!): ID! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL) @role(atLeast: VIEWER)
   "Makes tools of an integration of kind WEBHOOK from the operations of an OpenAPI 3 document."
-  importTools(integrationId: ID!, input: ImportToolsInput!): ToolImport! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  importTools(integrationId: ID!, input: ImportToolsInput!): ToolImport! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL) @role(atLeast: VIEWER)
   "Calls a tool with the caller's credentials, to try it. Tools that act need confirm."
-  callTool(id: ID!, arguments: Map!, confirm: Boolean): ToolCallResult! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: EDITOR)
+  callTool(id: ID!, arguments: Map!, confirm: Boolean): ToolCallResult! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: NONE) @role(atLeast: EDITOR)
 }
 
 extend type ToolIntegration {
@@ -16790,7 +17185,7 @@ type ToolCallResult {
 `, BuiltIn: false},
 	{Name: "../schema/usage.graphql", Input: `extend type Query {
   "What the workspace has used of its queries in this calendar month (UTC)."
-  usage: Usage! @surface(on: [DASHBOARD, INTERNAL]) @role(atLeast: VIEWER)
+  usage: Usage! @surface(on: [DASHBOARD, INTERNAL]) @group(name: SETTINGS) @role(atLeast: VIEWER)
 }
 
 "Queries are searches, chat messages and statements of queryDatabase, of keys and of signed-in people."
@@ -16810,7 +17205,7 @@ type Usage {
   Why a document is not among the results of a search, and what would have to change. It counts as no query. A document
   that the caller may not read does not exist for them, unless they are administrators.
   """
-  searchWhyNot(input: SearchWhyNotInput!): SearchWhyNot! @surface(on: [DASHBOARD, INTERNAL])
+  searchWhyNot(input: SearchWhyNotInput!): SearchWhyNot! @surface(on: [DASHBOARD, INTERNAL]) @group(name: SEARCH)
 }
 
 input SearchWhyNotInput {
@@ -17434,21 +17829,29 @@ type AuditEntry implements Node {
   id: ID!
   createdAt: Time!
   """
-  a signed-in person, an API key, the command line, a caller without credentials, or Magpie itself
+  a person, an API key, a service token, the command line, a caller without credentials, or Magpie itself
   """
   actorKind: AuditEntryActorKind!
   """
-  id of the person or the key
+  id of the person, the key or the service token
   """
   actorID: ID
   """
-  the person's email address, the key's name or the login at the command line, at that time
+  the person's email address, the name of the key or the service token, or the login at the command line, at that time
   """
   actorName: String!
   """
   the session of a person
   """
   sessionID: ID
+  """
+  the token by which the request came
+  """
+  tokenID: ID
+  """
+  its name
+  """
+  tokenName: String!
   """
   address that the request came from
   """
@@ -17477,6 +17880,7 @@ AuditEntryActorKind is enum for the field actor_kind
 enum AuditEntryActorKind @goModel(model: "github.com/magpie-search/magpie/ent/auditentry.ActorKind") {
   PERSON
   KEY
+  TOKEN
   COMMAND
   NOBODY
   SYSTEM
@@ -19016,7 +19420,7 @@ type Query {
     ID of the object.
     """
     id: ID!
-  ): Node @surface(on: [DASHBOARD,INTERNAL])
+  ): Node @surface(on: [DASHBOARD,INTERNAL]) @group(name: BASIC)
   """
   Lookup nodes by a list of IDs.
   """
@@ -19025,7 +19429,7 @@ type Query {
     The list of node IDs.
     """
     ids: [ID!]!
-  ): [Node]! @surface(on: [DASHBOARD,INTERNAL])
+  ): [Node]! @surface(on: [DASHBOARD,INTERNAL]) @group(name: BASIC)
 }
 type SourceFile implements Node {
   id: ID!
@@ -19324,6 +19728,84 @@ enum SyncJobStatus @goModel(model: "github.com/magpie-search/magpie/ent/syncjob.
 The builtin Time type
 """
 scalar Time
+type Token implements Node {
+  id: ID!
+  createdAt: Time!
+  updatedAt: Time!
+  name: String!
+  """
+  the person of a personal token
+  """
+  userID: ID
+  """
+  the person who made it; null after that person has left
+  """
+  createdBy: ID
+  """
+  its first characters, for identification
+  """
+  hint: String!
+  expiresAt: Time
+  revokedAt: Time
+  """
+  exact to a minute
+  """
+  lastUsedAt: Time
+  """
+  the address that last used it; the network for an IPv6 address
+  """
+  lastAddress: String!
+}
+"""
+A connection to a list of items.
+"""
+type TokenConnection {
+  """
+  A list of edges.
+  """
+  edges: [TokenEdge]
+  """
+  Information to aid in pagination.
+  """
+  pageInfo: PageInfo!
+  """
+  Identifies the total count of items in the connection.
+  """
+  totalCount: Int!
+}
+"""
+An edge in a connection.
+"""
+type TokenEdge {
+  """
+  The item at the end of the edge.
+  """
+  node: Token
+  """
+  A cursor for use in pagination.
+  """
+  cursor: Cursor!
+}
+"""
+Ordering options for Token connections
+"""
+input TokenOrder {
+  """
+  The ordering direction.
+  """
+  direction: OrderDirection! = ASC
+  """
+  The field by which to order Tokens.
+  """
+  field: TokenOrderField!
+}
+"""
+Properties by which Token connections can be ordered.
+"""
+enum TokenOrderField {
+  CREATED_AT
+  UPDATED_AT
+}
 type ToolConnection implements Node {
   id: ID!
   createdAt: Time!
@@ -20151,6 +20633,10 @@ func (ec *executionContext) childFields_AuditEntry(ctx context.Context, field gr
 		return ec.fieldContext_AuditEntry_actorName(ctx, field)
 	case "sessionID":
 		return ec.fieldContext_AuditEntry_sessionID(ctx, field)
+	case "tokenID":
+		return ec.fieldContext_AuditEntry_tokenID(ctx, field)
+	case "tokenName":
+		return ec.fieldContext_AuditEntry_tokenName(ctx, field)
 	case "ip":
 		return ec.fieldContext_AuditEntry_ip(ctx, field)
 	case "requestID":
@@ -20805,6 +21291,16 @@ func (ec *executionContext) childFields_CreatedPasswordReset(ctx context.Context
 		return ec.fieldContext_CreatedPasswordReset_expiresAt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CreatedPasswordReset", field.Name)
+}
+
+func (ec *executionContext) childFields_CreatedToken(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "secret":
+		return ec.fieldContext_CreatedToken_secret(ctx, field)
+	case "token":
+		return ec.fieldContext_CreatedToken_token(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreatedToken", field.Name)
 }
 
 func (ec *executionContext) childFields_DatabaseColumn(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -23159,6 +23655,64 @@ func (ec *executionContext) childFields_SystemWorker(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type SystemWorker", field.Name)
 }
 
+func (ec *executionContext) childFields_Token(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Token_id(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Token_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Token_updatedAt(ctx, field)
+	case "name":
+		return ec.fieldContext_Token_name(ctx, field)
+	case "userID":
+		return ec.fieldContext_Token_userID(ctx, field)
+	case "createdBy":
+		return ec.fieldContext_Token_createdBy(ctx, field)
+	case "hint":
+		return ec.fieldContext_Token_hint(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_Token_expiresAt(ctx, field)
+	case "revokedAt":
+		return ec.fieldContext_Token_revokedAt(ctx, field)
+	case "lastUsedAt":
+		return ec.fieldContext_Token_lastUsedAt(ctx, field)
+	case "lastAddress":
+		return ec.fieldContext_Token_lastAddress(ctx, field)
+	case "kind":
+		return ec.fieldContext_Token_kind(ctx, field)
+	case "status":
+		return ec.fieldContext_Token_status(ctx, field)
+	case "role":
+		return ec.fieldContext_Token_role(ctx, field)
+	case "groups":
+		return ec.fieldContext_Token_groups(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Token", field.Name)
+}
+
+func (ec *executionContext) childFields_TokenConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_TokenConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_TokenConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_TokenConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TokenConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_TokenEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_TokenEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_TokenEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TokenEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_ToolCallResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "ok":
@@ -24369,6 +24923,34 @@ func (ec *executionContext) field_Mutation_createPasswordReset_args(ctx context.
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_createPersonalToken_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CreatePersonalTokenInput, error) {
+			return ec.unmarshalNCreatePersonalTokenInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreatePersonalTokenInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createServiceToken_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CreateServiceTokenInput, error) {
+			return ec.unmarshalNCreateServiceTokenInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateServiceTokenInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_createToolIntegration_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -25168,6 +25750,20 @@ func (ec *executionContext) field_Mutation_revokeInvitation_args(ctx context.Con
 }
 
 func (ec *executionContext) field_Mutation_revokeOAuthGrant_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (uuid.UUID, error) {
+			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_revokeToken_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
@@ -28120,6 +28716,60 @@ func (ec *executionContext) field_Query_syncPlan_args(ctx context.Context, rawAr
 		return nil, err
 	}
 	args["connectorId"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_tokens_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "before",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["before"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "last",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["last"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
+		func(ctx context.Context, v any) ([]*ent.TokenOrder, error) {
+			return ec.unmarshalOTokenOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐTokenOrderᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["orderBy"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "kind",
+		func(ctx context.Context, v any) (*model.TokenKind, error) {
+			return ec.unmarshalOTokenKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTokenKind(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["kind"] = arg5
 	return args, nil
 }
 
@@ -33868,6 +34518,52 @@ func (ec *executionContext) _AuditEntry_sessionID(ctx context.Context, field gra
 }
 func (ec *executionContext) fieldContext_AuditEntry_sessionID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AuditEntry_tokenID(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_tokenID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TokenID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_tokenID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AuditEntry_tokenName(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_tokenName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TokenName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_tokenName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _AuditEntry_ip(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
@@ -39770,6 +40466,61 @@ func (ec *executionContext) _CreatedPasswordReset_expiresAt(ctx context.Context,
 }
 func (ec *executionContext) fieldContext_CreatedPasswordReset_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("CreatedPasswordReset", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _CreatedToken_secret(ctx context.Context, field graphql.CollectedField, obj *model.CreatedToken) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreatedToken_secret(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Secret, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CreatedToken_secret(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CreatedToken", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CreatedToken_token(ctx context.Context, field graphql.CollectedField, obj *model.CreatedToken) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreatedToken_token(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Token, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Token) graphql.Marshaler {
+			return ec.marshalNToken2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToken(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CreatedToken_token(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreatedToken",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Token(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _DatabaseColumn_name(ctx context.Context, field graphql.CollectedField, obj *model.DatabaseColumn) (ret graphql.Marshaler) {
@@ -55586,6 +56337,243 @@ func (ec *executionContext) fieldContext_Mutation_cancelSync(ctx context.Context
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_createPersonalToken(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createPersonalToken(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreatePersonalToken(ctx, fc.Args["input"].(model.CreatePersonalTokenInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
+				if err != nil {
+					var zeroVal *model.CreatedToken
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.CreatedToken
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.CreatedToken
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *model.CreatedToken
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.CreatedToken
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.CreatedToken) graphql.Marshaler {
+			return ec.marshalNCreatedToken2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreatedToken(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createPersonalToken(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreatedToken(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createPersonalToken_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createServiceToken(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createServiceToken(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateServiceToken(ctx, fc.Args["input"].(model.CreateServiceTokenInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.CreatedToken
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.CreatedToken
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.CreatedToken
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *model.CreatedToken
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.CreatedToken
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.CreatedToken) graphql.Marshaler {
+			return ec.marshalNCreatedToken2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreatedToken(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createServiceToken(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreatedToken(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createServiceToken_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_revokeToken(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_revokeToken(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RevokeToken(ctx, fc.Args["id"].(uuid.UUID))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.Token
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.Token
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.Token
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *ent.Token
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.Token
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Token) graphql.Marshaler {
+			return ec.marshalNToken2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToken(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_revokeToken(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Token(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_revokeToken_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_createToolIntegration(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -64395,6 +65383,152 @@ func (ec *executionContext) fieldContext_Query_system(_ context.Context, field g
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_System(ctx, field)
 		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_myTokens(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_myTokens(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().MyTokens(ctx)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
+				if err != nil {
+					var zeroVal []*ent.Token
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*ent.Token
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal []*ent.Token
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal []*ent.Token
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal []*ent.Token
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*ent.Token) graphql.Marshaler {
+			return ec.marshalNToken2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐTokenᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_myTokens(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Token(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_tokens(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_tokens(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Tokens(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.TokenOrder), fc.Args["kind"].(*model.TokenKind))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *ent.TokenConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *ent.TokenConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *ent.TokenConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *ent.TokenConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *ent.TokenConnection
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.TokenConnection) graphql.Marshaler {
+			return ec.marshalNTokenConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐTokenConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_tokens(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TokenConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_tokens_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
 	}
 	return fc, nil
 }
@@ -73603,6 +74737,493 @@ func (ec *executionContext) fieldContext_SystemWorker_running(_ context.Context,
 	return fc, nil
 }
 
+func (ec *executionContext) _Token_id(ctx context.Context, field graphql.CollectedField, obj *ent.Token) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Token_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Token_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Token", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Token_createdAt(ctx context.Context, field graphql.CollectedField, obj *ent.Token) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Token_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Token_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Token", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Token_updatedAt(ctx context.Context, field graphql.CollectedField, obj *ent.Token) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Token_updatedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UpdatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Token_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Token", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Token_name(ctx context.Context, field graphql.CollectedField, obj *ent.Token) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Token_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Token_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Token", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Token_userID(ctx context.Context, field graphql.CollectedField, obj *ent.Token) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Token_userID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UserID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Token_userID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Token", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Token_createdBy(ctx context.Context, field graphql.CollectedField, obj *ent.Token) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Token_createdBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedBy, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *uuid.UUID) graphql.Marshaler {
+			return ec.marshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Token_createdBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Token", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Token_hint(ctx context.Context, field graphql.CollectedField, obj *ent.Token) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Token_hint(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Hint, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Token_hint(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Token", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Token_expiresAt(ctx context.Context, field graphql.CollectedField, obj *ent.Token) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Token_expiresAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExpiresAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Token_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Token", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Token_revokedAt(ctx context.Context, field graphql.CollectedField, obj *ent.Token) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Token_revokedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RevokedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Token_revokedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Token", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Token_lastUsedAt(ctx context.Context, field graphql.CollectedField, obj *ent.Token) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Token_lastUsedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastUsedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Token_lastUsedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Token", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _Token_lastAddress(ctx context.Context, field graphql.CollectedField, obj *ent.Token) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Token_lastAddress(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastAddress, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Token_lastAddress(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Token", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Token_kind(ctx context.Context, field graphql.CollectedField, obj *ent.Token) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Token_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Token().Kind(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.TokenKind) graphql.Marshaler {
+			return ec.marshalNTokenKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTokenKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Token_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Token", field, true, true, errors.New("field of type TokenKind does not have child fields"))
+}
+
+func (ec *executionContext) _Token_status(ctx context.Context, field graphql.CollectedField, obj *ent.Token) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Token_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Token().Status(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.TokenStatus) graphql.Marshaler {
+			return ec.marshalNTokenStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTokenStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Token_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Token", field, true, true, errors.New("field of type TokenStatus does not have child fields"))
+}
+
+func (ec *executionContext) _Token_role(ctx context.Context, field graphql.CollectedField, obj *ent.Token) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Token_role(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Role, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *token.Role) graphql.Marshaler {
+			return ec.marshalORole2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtokenᚐRole(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Token_role(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Token", field, false, false, errors.New("field of type Role does not have child fields"))
+}
+
+func (ec *executionContext) _Token_groups(ctx context.Context, field graphql.CollectedField, obj *ent.Token) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Token_groups(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Token().Groups(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.OperationGroup) graphql.Marshaler {
+			return ec.marshalOOperationGroup2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOperationGroupᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Token_groups(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Token", field, true, true, errors.New("field of type OperationGroup does not have child fields"))
+}
+
+func (ec *executionContext) _TokenConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ent.TokenConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TokenConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*ent.TokenEdge) graphql.Marshaler {
+			return ec.marshalOTokenEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐTokenEdge(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_TokenConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "TokenConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TokenEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _TokenConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *ent.TokenConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TokenConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNPageInfo2entgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TokenConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "TokenConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _TokenConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *ent.TokenConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TokenConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TokenConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TokenConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _TokenEdge_node(ctx context.Context, field graphql.CollectedField, obj *ent.TokenEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TokenEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ent.Token) graphql.Marshaler {
+			return ec.marshalOToken2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToken(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_TokenEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "TokenEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Token(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _TokenEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *ent.TokenEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TokenEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.Cursor[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TokenEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TokenEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
+}
+
 func (ec *executionContext) _ToolCallResult_ok(ctx context.Context, field graphql.CollectedField, obj *model.ToolCallResult) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -78464,6 +80085,108 @@ func (ec *executionContext) unmarshalInputCreateInboundIntegrationInput(ctx cont
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputCreatePersonalTokenInput(ctx context.Context, obj any) (model.CreatePersonalTokenInput, error) {
+	var it model.CreatePersonalTokenInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "role", "groups", "expiresAt"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "role":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("role"))
+			data, err := ec.unmarshalORole2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Role = data
+		case "groups":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("groups"))
+			data, err := ec.unmarshalOOperationGroup2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOperationGroupᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Groups = data
+		case "expiresAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expiresAt"))
+			data, err := ec.unmarshalOTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpiresAt = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputCreateServiceTokenInput(ctx context.Context, obj any) (model.CreateServiceTokenInput, error) {
+	var it model.CreateServiceTokenInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "role", "groups", "expiresAt"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "role":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("role"))
+			data, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Role = data
+		case "groups":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("groups"))
+			data, err := ec.unmarshalNOperationGroup2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOperationGroupᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Groups = data
+		case "expiresAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expiresAt"))
+			data, err := ec.unmarshalOTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpiresAt = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputCreateToolIntegrationInput(ctx context.Context, obj any) (model.CreateToolIntegrationInput, error) {
 	var it model.CreateToolIntegrationInput
 	if obj == nil {
@@ -80482,6 +82205,47 @@ func (ec *executionContext) unmarshalInputTestConnectionInput(ctx context.Contex
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputTokenOrder(ctx context.Context, obj any) (ent.TokenOrder, error) {
+	var it ent.TokenOrder
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["direction"]; !present {
+		asMap["direction"] = "ASC"
+	}
+
+	fieldsInOrder := [...]string{"direction", "field"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "direction":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("direction"))
+			data, err := ec.unmarshalNOrderDirection2entgoᚗioᚋcontribᚋentgqlᚐOrderDirection(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Direction = data
+		case "field":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
+			data, err := ec.unmarshalNTokenOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐTokenOrderField(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Field = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputToolConnectionOrder(ctx context.Context, obj any) (ent.ToolConnectionOrder, error) {
 	var it ent.ToolConnectionOrder
 	if obj == nil {
@@ -81819,6 +83583,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._ToolConnection(ctx, sel, obj)
+	case *ent.Token:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Token(ctx, sel, obj)
 	case *ent.SyncJob:
 		if obj == nil {
 			return graphql.Null
@@ -84542,6 +86311,16 @@ func (ec *executionContext) _AuditEntry(ctx context.Context, sel ast.SelectionSe
 		case "sessionID":
 			out.Values[i] = ec._AuditEntry_sessionID(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "tokenID":
+			out.Values[i] = ec._AuditEntry_tokenID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "tokenName":
+			out.Values[i] = ec._AuditEntry_tokenName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "ip":
@@ -87917,6 +89696,49 @@ func (ec *executionContext) _CreatedPasswordReset(ctx context.Context, sel ast.S
 			}
 		case "expiresAt":
 			out.Values[i] = ec._CreatedPasswordReset_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var createdTokenImplementors = []string{"CreatedToken"}
+
+func (ec *executionContext) _CreatedToken(ctx context.Context, sel ast.SelectionSet, obj *model.CreatedToken) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, createdTokenImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CreatedToken")
+		case "secret":
+			out.Values[i] = ec._CreatedToken_secret(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "token":
+			out.Values[i] = ec._CreatedToken_token(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -92981,6 +94803,27 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "createPersonalToken":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createPersonalToken(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createServiceToken":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createServiceToken(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "revokeToken":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_revokeToken(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "createToolIntegration":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createToolIntegration(ctx, field)
@@ -96027,6 +97870,50 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_system(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "myTokens":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_myTokens(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "tokens":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_tokens(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -100104,6 +101991,304 @@ func (ec *executionContext) _SystemWorker(ctx context.Context, sel ast.Selection
 	return out
 }
 
+var tokenImplementors = []string{"Token", "Node"}
+
+func (ec *executionContext) _Token(ctx context.Context, sel ast.SelectionSet, obj *ent.Token) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, tokenImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Token")
+		case "id":
+			out.Values[i] = ec._Token_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdAt":
+			out.Values[i] = ec._Token_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "updatedAt":
+			out.Values[i] = ec._Token_updatedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "name":
+			out.Values[i] = ec._Token_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "userID":
+			out.Values[i] = ec._Token_userID(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdBy":
+			out.Values[i] = ec._Token_createdBy(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "hint":
+			out.Values[i] = ec._Token_hint(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "expiresAt":
+			out.Values[i] = ec._Token_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "revokedAt":
+			out.Values[i] = ec._Token_revokedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "lastUsedAt":
+			out.Values[i] = ec._Token_lastUsedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "lastAddress":
+			out.Values[i] = ec._Token_lastAddress(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "kind":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Token_kind(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "status":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Token_status(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "role":
+			out.Values[i] = ec._Token_role(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "groups":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Token_groups(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var tokenConnectionImplementors = []string{"TokenConnection"}
+
+func (ec *executionContext) _TokenConnection(ctx context.Context, sel ast.SelectionSet, obj *ent.TokenConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, tokenConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("TokenConnection")
+		case "edges":
+			out.Values[i] = ec._TokenConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._TokenConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalCount":
+			out.Values[i] = ec._TokenConnection_totalCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var tokenEdgeImplementors = []string{"TokenEdge"}
+
+func (ec *executionContext) _TokenEdge(ctx context.Context, sel ast.SelectionSet, obj *ent.TokenEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, tokenEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("TokenEdge")
+		case "node":
+			out.Values[i] = ec._TokenEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "cursor":
+			out.Values[i] = ec._TokenEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var toolCallResultImplementors = []string{"ToolCallResult"}
 
 func (ec *executionContext) _ToolCallResult(ctx context.Context, sel ast.SelectionSet, obj *model.ToolCallResult) graphql.Marshaler {
@@ -102944,6 +105129,16 @@ func (ec *executionContext) unmarshalNCreateInboundIntegrationInput2githubᚗcom
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNCreatePersonalTokenInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreatePersonalTokenInput(ctx context.Context, v any) (model.CreatePersonalTokenInput, error) {
+	res, err := ec.unmarshalInputCreatePersonalTokenInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCreateServiceTokenInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateServiceTokenInput(ctx context.Context, v any) (model.CreateServiceTokenInput, error) {
+	res, err := ec.unmarshalInputCreateServiceTokenInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNCreateToolIntegrationInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreateToolIntegrationInput(ctx context.Context, v any) (model.CreateToolIntegrationInput, error) {
 	res, err := ec.unmarshalInputCreateToolIntegrationInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -102977,6 +105172,16 @@ func (ec *executionContext) marshalNCreatedPasswordReset2ᚖgithubᚗcomᚋmagpi
 		return graphql.Null
 	}
 	return ec._CreatedPasswordReset(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNCreatedToken2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreatedToken(ctx context.Context, sel ast.SelectionSet, v *model.CreatedToken) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._CreatedToken(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCursor(ctx context.Context, v any) (entgql.Cursor[uuid.UUID], error) {
@@ -104417,6 +106622,46 @@ func (ec *executionContext) marshalNOIDCStart2ᚖgithubᚗcomᚋmagpieᚑsearch�
 	return ec._OIDCStart(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalNOperationGroup2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOperationGroup(ctx context.Context, v any) (model.OperationGroup, error) {
+	var res model.OperationGroup
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNOperationGroup2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOperationGroup(ctx context.Context, sel ast.SelectionSet, v model.OperationGroup) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNOperationGroup2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOperationGroupᚄ(ctx context.Context, v any) ([]model.OperationGroup, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.OperationGroup, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNOperationGroup2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOperationGroup(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNOperationGroup2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOperationGroupᚄ(ctx context.Context, sel ast.SelectionSet, v []model.OperationGroup) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNOperationGroup2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOperationGroup(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNOptionDependency2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOptionDependencyᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.OptionDependency) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -105739,6 +107984,93 @@ func (ec *executionContext) marshalNTime2ᚖtimeᚐTime(ctx context.Context, sel
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) marshalNToken2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐTokenᚄ(ctx context.Context, sel ast.SelectionSet, v []*ent.Token) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNToken2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToken(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNToken2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToken(ctx context.Context, sel ast.SelectionSet, v *ent.Token) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._Token(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNTokenConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐTokenConnection(ctx context.Context, sel ast.SelectionSet, v *ent.TokenConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._TokenConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNTokenKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTokenKind(ctx context.Context, v any) (model.TokenKind, error) {
+	var res model.TokenKind
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNTokenKind2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTokenKind(ctx context.Context, sel ast.SelectionSet, v model.TokenKind) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNTokenOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐTokenOrder(ctx context.Context, v any) (*ent.TokenOrder, error) {
+	res, err := ec.unmarshalInputTokenOrder(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNTokenOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐTokenOrderField(ctx context.Context, v any) (*ent.TokenOrderField, error) {
+	var res = new(ent.TokenOrderField)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNTokenOrderField2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐTokenOrderField(ctx context.Context, sel ast.SelectionSet, v *ent.TokenOrderField) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalNTokenStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTokenStatus(ctx context.Context, v any) (model.TokenStatus, error) {
+	var res model.TokenStatus
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNTokenStatus2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTokenStatus(ctx context.Context, sel ast.SelectionSet, v model.TokenStatus) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNTokenUse2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTokenUse(ctx context.Context, v any) (model.TokenUse, error) {
+	var res model.TokenUse
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNTokenUse2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTokenUse(ctx context.Context, sel ast.SelectionSet, v model.TokenUse) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) marshalNToolCallResult2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐToolCallResult(ctx context.Context, sel ast.SelectionSet, v *model.ToolCallResult) graphql.Marshaler {
@@ -107978,6 +110310,42 @@ func (ec *executionContext) marshalOOIDCMethod2ᚖgithubᚗcomᚋmagpieᚑsearch
 	return ec._OIDCMethod(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOOperationGroup2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOperationGroupᚄ(ctx context.Context, v any) ([]model.OperationGroup, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]model.OperationGroup, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNOperationGroup2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOperationGroup(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOOperationGroup2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOperationGroupᚄ(ctx context.Context, sel ast.SelectionSet, v []model.OperationGroup) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNOperationGroup2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐOperationGroup(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalOPendingDeletion2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐPendingDeletion(ctx context.Context, sel ast.SelectionSet, v *model.PendingDeletion) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -108122,6 +110490,22 @@ func (ec *executionContext) unmarshalORole2ᚖgithubᚗcomᚋmagpieᚑsearchᚋm
 }
 
 func (ec *executionContext) marshalORole2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋapprovalᚐApproverRole(ctx context.Context, sel ast.SelectionSet, v *approval.ApproverRole) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalORole2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtokenᚐRole(ctx context.Context, v any) (*token.Role, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(token.Role)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalORole2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋtokenᚐRole(ctx context.Context, sel ast.SelectionSet, v *token.Role) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
@@ -108580,6 +110964,66 @@ func (ec *executionContext) marshalOTime2ᚖtimeᚐTime(ctx context.Context, sel
 	_ = ctx
 	res := graphql.MarshalTime(*v)
 	return res
+}
+
+func (ec *executionContext) marshalOToken2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToken(ctx context.Context, sel ast.SelectionSet, v *ent.Token) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Token(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOTokenEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐTokenEdge(ctx context.Context, sel ast.SelectionSet, v []*ent.TokenEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalOTokenEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐTokenEdge(ctx, sel, v[i])
+	})
+
+	return ret
+}
+
+func (ec *executionContext) marshalOTokenEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐTokenEdge(ctx context.Context, sel ast.SelectionSet, v *ent.TokenEdge) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._TokenEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOTokenKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTokenKind(ctx context.Context, v any) (*model.TokenKind, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.TokenKind)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOTokenKind2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTokenKind(ctx context.Context, sel ast.SelectionSet, v *model.TokenKind) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalOTokenOrder2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐTokenOrderᚄ(ctx context.Context, v any) ([]*ent.TokenOrder, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*ent.TokenOrder, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNTokenOrder2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐTokenOrder(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
 }
 
 func (ec *executionContext) marshalOToolConnection2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐToolConnectionᚄ(ctx context.Context, sel ast.SelectionSet, v []*ent.ToolConnection) graphql.Marshaler {

@@ -614,6 +614,26 @@ type CreateInboundIntegrationInput struct {
 	Credentials map[string]any `json:"credentials,omitempty"`
 }
 
+type CreatePersonalTokenInput struct {
+	Name string `json:"name"`
+	// The most that the token may do, at most the caller's role; always the caller's current role when omitted.
+	Role *Role `json:"role,omitempty"`
+	// What the token may be used for; everything when omitted.
+	Groups []OperationGroup `json:"groups,omitempty"`
+	// At most 366 days from now; 90 days when omitted.
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+}
+
+type CreateServiceTokenInput struct {
+	Name string `json:"name"`
+	// At most the caller's role, and not OWNER.
+	Role Role `json:"role"`
+	// What the token may be used for.
+	Groups []OperationGroup `json:"groups"`
+	// Never when omitted.
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+}
+
 type CreateToolIntegrationInput struct {
 	// Name of a provider in toolProviders.
 	Provider string `json:"provider"`
@@ -647,6 +667,12 @@ type CreatedPasswordReset struct {
 	// The page of the dashboard to send to the person.
 	URL       string    `json:"url"`
 	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+type CreatedToken struct {
+	// The token itself.
+	Secret string     `json:"secret"`
+	Token  *ent.Token `json:"token"`
 }
 
 type DatabaseColumn struct {
@@ -2820,6 +2846,92 @@ func (e ModelChangeState) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// The groups of operations, of which a token may have some. Every root field belongs to one group, and so does every kind
+// of object.
+type OperationGroup string
+
+const (
+	// who the caller is, and what the installation allows; every token has it
+	OperationGroupBasic OperationGroup = "BASIC"
+	// searches, answers and conversations
+	OperationGroupSearch OperationGroup = "SEARCH"
+	// collections and the quality of their searches
+	OperationGroupCollections OperationGroup = "COLLECTIONS"
+	// connectors, syncs and their grants
+	OperationGroupConnectors OperationGroup = "CONNECTORS"
+	// documents, files and who may read them
+	OperationGroupDocuments OperationGroup = "DOCUMENTS"
+	// attached databases
+	OperationGroupDatabases OperationGroup = "DATABASES"
+	// agents, their runs, memories and tools
+	OperationGroupAgents OperationGroup = "AGENTS"
+	// automations, and integrations that receive events
+	OperationGroupAutomations OperationGroup = "AUTOMATIONS"
+	// members, invitations and groups of people
+	OperationGroupPeople OperationGroup = "PEOPLE"
+	// API keys and tokens
+	OperationGroupKeys OperationGroup = "KEYS"
+	// the workspace, its audit log, usage and the state of the system
+	OperationGroupSettings OperationGroup = "SETTINGS"
+)
+
+var AllOperationGroup = []OperationGroup{
+	OperationGroupBasic,
+	OperationGroupSearch,
+	OperationGroupCollections,
+	OperationGroupConnectors,
+	OperationGroupDocuments,
+	OperationGroupDatabases,
+	OperationGroupAgents,
+	OperationGroupAutomations,
+	OperationGroupPeople,
+	OperationGroupKeys,
+	OperationGroupSettings,
+}
+
+func (e OperationGroup) IsValid() bool {
+	switch e {
+	case OperationGroupBasic, OperationGroupSearch, OperationGroupCollections, OperationGroupConnectors, OperationGroupDocuments, OperationGroupDatabases, OperationGroupAgents, OperationGroupAutomations, OperationGroupPeople, OperationGroupKeys, OperationGroupSettings:
+		return true
+	}
+	return false
+}
+
+func (e OperationGroup) String() string {
+	return string(e)
+}
+
+func (e *OperationGroup) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = OperationGroup(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid OperationGroup", str)
+	}
+	return nil
+}
+
+func (e OperationGroup) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *OperationGroup) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e OperationGroup) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 type PassageField string
 
 const (
@@ -3251,7 +3363,7 @@ type Surface string
 const (
 	// /v1, by API key
 	SurfacePublic Surface = "PUBLIC"
-	// /graphql and /api/v1, by session
+	// /graphql and /api/v1, by session or token
 	SurfaceDashboard Surface = "DASHBOARD"
 	// calls from inside the process
 	SurfaceInternal Surface = "INTERNAL"
@@ -3428,6 +3540,180 @@ func (e *Theme) UnmarshalJSON(b []byte) error {
 }
 
 func (e Theme) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+type TokenKind string
+
+const (
+	// acts as a person
+	TokenKindPersonal TokenKind = "PERSONAL"
+	// acts for the workspace
+	TokenKindService TokenKind = "SERVICE"
+)
+
+var AllTokenKind = []TokenKind{
+	TokenKindPersonal,
+	TokenKindService,
+}
+
+func (e TokenKind) IsValid() bool {
+	switch e {
+	case TokenKindPersonal, TokenKindService:
+		return true
+	}
+	return false
+}
+
+func (e TokenKind) String() string {
+	return string(e)
+}
+
+func (e *TokenKind) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = TokenKind(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid TokenKind", str)
+	}
+	return nil
+}
+
+func (e TokenKind) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *TokenKind) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e TokenKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+type TokenStatus string
+
+const (
+	TokenStatusActive  TokenStatus = "ACTIVE"
+	TokenStatusExpired TokenStatus = "EXPIRED"
+	TokenStatusRevoked TokenStatus = "REVOKED"
+)
+
+var AllTokenStatus = []TokenStatus{
+	TokenStatusActive,
+	TokenStatusExpired,
+	TokenStatusRevoked,
+}
+
+func (e TokenStatus) IsValid() bool {
+	switch e {
+	case TokenStatusActive, TokenStatusExpired, TokenStatusRevoked:
+		return true
+	}
+	return false
+}
+
+func (e TokenStatus) String() string {
+	return string(e)
+}
+
+func (e *TokenStatus) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = TokenStatus(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid TokenStatus", str)
+	}
+	return nil
+}
+
+func (e TokenStatus) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *TokenStatus) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e TokenStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Which tokens may use a root field.
+type TokenUse string
+
+const (
+	TokenUseAny TokenUse = "ANY"
+	// those of a person
+	TokenUsePersonal TokenUse = "PERSONAL"
+	// none: a person must have signed in
+	TokenUseNone TokenUse = "NONE"
+)
+
+var AllTokenUse = []TokenUse{
+	TokenUseAny,
+	TokenUsePersonal,
+	TokenUseNone,
+}
+
+func (e TokenUse) IsValid() bool {
+	switch e {
+	case TokenUseAny, TokenUsePersonal, TokenUseNone:
+		return true
+	}
+	return false
+}
+
+func (e TokenUse) String() string {
+	return string(e)
+}
+
+func (e *TokenUse) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = TokenUse(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid TokenUse", str)
+	}
+	return nil
+}
+
+func (e TokenUse) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *TokenUse) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e TokenUse) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

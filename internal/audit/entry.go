@@ -61,6 +61,8 @@ type entry struct {
 	ActorID    *uuid.UUID `json:"actor_id"`
 	ActorName  string     `json:"actor_name"`
 	Session    *uuid.UUID `json:"session_id"`
+	Token      *uuid.UUID `json:"token_id"`
+	TokenName  string     `json:"token_name"`
 	IP         *string    `json:"ip"`
 	Request    *string    `json:"request_id"`
 	Action     string     `json:"action"`
@@ -72,8 +74,8 @@ type entry struct {
 
 // An actor is the originator of a change.
 type actor struct {
-	kind, name, ip, request string
-	workspace, id, session  uuid.UUID
+	kind, name, ip, request, tokenName string
+	workspace, id, session, token      uuid.UUID
 }
 
 // actorOf returns the actor of a context; false for Magpie itself.
@@ -82,7 +84,7 @@ func actorOf(ctx context.Context) (actor, bool) {
 	if !ok {
 		return actor{}, false
 	}
-	a := actor{name: v.Email, workspace: v.Workspace, id: v.Subject, session: v.Session, request: requestid.From(ctx)}
+	a := actor{name: v.Email, workspace: v.Workspace, id: v.Subject, session: v.Session, token: v.Token, tokenName: v.TokenName, request: requestid.From(ctx)}
 	if ip := ratelimit.ClientOf(ctx); ip != "unknown" {
 		a.ip = ip
 	}
@@ -91,6 +93,8 @@ func actorOf(ctx context.Context) (actor, bool) {
 		a.kind = "PERSON"
 	case viewer.KindKey:
 		a.kind = "KEY"
+	case viewer.KindService:
+		a.kind, a.name = "TOKEN", v.TokenName
 	case viewer.KindCommand:
 		a.kind = "COMMAND"
 	default:
@@ -107,7 +111,7 @@ func actorOf(ctx context.Context) (actor, bool) {
 func (a actor) entry(e Event) entry {
 	out := entry{
 		ID: gid.New(gid.AuditEntry), Workspace: e.Workspace, ActorKind: a.kind, ActorID: nilIfZero(a.id), ActorName: storable(a.name),
-		Session: nilIfZero(a.session), IP: nilIfEmpty(a.ip), Request: nilIfEmpty(a.request),
+		Session: nilIfZero(a.session), Token: nilIfZero(a.token), TokenName: storable(a.tokenName), IP: nilIfEmpty(a.ip), Request: nilIfEmpty(a.request),
 		Action: e.Action, TargetKind: e.TargetKind, TargetID: nilIfZero(e.TargetID), TargetName: storable(e.TargetName), Changes: e.Changes,
 	}
 	if out.Workspace == uuid.Nil {
@@ -141,13 +145,13 @@ func storable(text string) string {
 // insertEntries inserts entries from a JSON array. It reads the current name of an
 // API key. It skips workspaces that have been deleted, whose entries have been
 // deleted, too.
-const insertEntries = `insert into audit_entries (id, workspace_id, created_at, actor_kind, actor_id, actor_name, session_id, ip, request_id,
+const insertEntries = `insert into audit_entries (id, workspace_id, created_at, actor_kind, actor_id, actor_name, session_id, token_id, token_name, ip, request_id,
     action, target_kind, target_id, target_name, changes)
 select e.id, e.workspace_id, clock_timestamp(), e.actor_kind, e.actor_id,
     case when e.actor_kind = 'KEY' then coalesce((select k.name from api_keys k where k.workspace_id = e.workspace_id and k.id = e.actor_id), e.actor_name)
         else e.actor_name end,
-    e.session_id, e.ip, e.request_id, e.action, e.target_kind, e.target_id, e.target_name, e.changes
-from jsonb_to_recordset($1::text::jsonb) as e(id uuid, workspace_id uuid, actor_kind text, actor_id uuid, actor_name text, session_id uuid,
+    e.session_id, e.token_id, e.token_name, e.ip, e.request_id, e.action, e.target_kind, e.target_id, e.target_name, e.changes
+from jsonb_to_recordset($1::text::jsonb) as e(id uuid, workspace_id uuid, actor_kind text, actor_id uuid, actor_name text, session_id uuid, token_id uuid, token_name text,
     ip text, request_id text, action text, target_kind text, target_id uuid, target_name text, changes jsonb)
 where exists (select from workspaces w where w.id = e.workspace_id)`
 

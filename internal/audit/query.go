@@ -36,7 +36,7 @@ func Query(client *ent.Client, f Filter) (*ent.AuditEntryQuery, error) {
 	query := client.AuditEntry.Query()
 	if f.Actor != "" {
 		if id, err := uuid.Parse(f.Actor); err == nil {
-			query.Where(auditentry.ActorID(id))
+			query.Where(auditentry.Or(auditentry.ActorID(id), auditentry.TokenID(id)))
 		} else {
 			query.Where(auditentry.ActorNameEqualFold(f.Actor))
 		}

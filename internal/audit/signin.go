@@ -102,7 +102,7 @@ func (s *SignIns) write(ctx context.Context, f failure) error {
 	}
 	entries := make([]entry, 0, len(places))
 	by, _ := actorOf(ctx)
-	by.kind, by.name, by.id, by.session = "NOBODY", "", uuid.Nil, uuid.Nil
+	by.kind, by.name, by.id, by.session, by.token, by.tokenName = "NOBODY", "", uuid.Nil, uuid.Nil, uuid.Nil, ""
 	for _, p := range places {
 		entries = append(entries, by.entry(Event{
 			Workspace: p.workspace, Action: "session.sign_in_failed", TargetKind: "person", TargetID: p.person, TargetName: email,

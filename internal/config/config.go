@@ -127,6 +127,8 @@ type Config struct {
 	// PublishableRateLimit and SecretRateLimit are requests per minute; 0 is no limit.
 	PublishableRateLimit int `env:"PUBLISHABLE_RATE_LIMIT" envDefault:"60"`
 	SecretRateLimit      int `env:"SECRET_RATE_LIMIT" envDefault:"600"`
+	// TokenRateLimit is the requests per minute of a personal or service token; 0 is no limit.
+	TokenRateLimit int `env:"TOKEN_RATE_LIMIT" envDefault:"600"`
 	// RefuseReplays accepts each signature once, for keys that require signatures.
 	RefuseReplays bool `env:"REFUSE_REPLAYS" envDefault:"true"`
 	// MCPRunAgents offers people who are connected by /mcp the tool run_agent.

@@ -100,6 +100,7 @@ func (c *Config) Validate() error {
 		{"SUBSCRIPTIONS_PER_PERSON", func() error { return checkRange(c.SubscriptionsPerPerson, 0, 1_000_000) }},
 		{"SUBSCRIPTIONS_PER_PROCESS", func() error { return checkRange(c.SubscriptionsPerProcess, 0, 1_000_000) }},
 		{"SECRET_RATE_LIMIT", func() error { return checkRange(c.SecretRateLimit, 0, 1_000_000) }},
+		{"TOKEN_RATE_LIMIT", func() error { return checkRange(c.TokenRateLimit, 0, 1_000_000) }},
 		{"QUERY_LIMIT", func() error { return checkRange(c.QueryLimit, 0, 1_000_000_000_000) }},
 		{"QUERY_LOG", func() error { return checkOneOf(c.QueryLog, "full", "counts", "off") }},
 		{"QUERY_LOG_RETENTION", func() error { return checkRetention(c.QueryLogRetention.Duration()) }},

@@ -70,6 +70,7 @@ func newTenant(t *testing.T, c *ent.Client, name string) *tenant {
 		SetPublishableHint("p").SetSecretHint("s").Save(ctx))
 	conversation := must[*ent.Conversation](t)(c.Conversation.Create().SetTitle("Hello").Save(ctx))
 	said := must[*ent.Message](t)(c.Message.Create().SetConversationID(conversation.ID).SetRole(message.RoleUser).SetContent("Hello").Save(ctx))
+	token := must[*ent.Token](t)(c.Token.Create().SetName("CI").SetUserID(user.ID).SetHash([]byte(name)).SetHint("mgp_pat_").Save(viewer.With(t.Context(), viewer.System(workspace.ID))))
 	agent := must[*ent.Agent](t)(c.Agent.Create().SetName("Guide").SetSystemPrompt("Help.").Save(ctx))
 	template := must[*ent.AgentTemplate](t)(c.AgentTemplate.Create().SetName("Guide").SetSystemPrompt("Help.").Save(ctx))
 	memory := must[*ent.AgentMemory](t)(c.AgentMemory.Create().SetAgentID(agent.ID).SetContent("Likes tables.").SetPersonID(user.ID).Save(ctx))
@@ -89,7 +90,7 @@ func newTenant(t *testing.T, c *ent.Client, name string) *tenant {
 	return &tenant{ctx: ctx, workspace: workspace.ID, user: user, ids: map[string]uuid.UUID{
 		"workspaces": workspace.ID, "users": user.ID, "memberships": member.ID, "sessions": session.ID, "invitations": invitation.ID,
 		"collections": collection.ID, "connectors": connector.ID, "documents": document.ID, "sync_jobs": job.ID, "sync_items": item.ID,
-		"source_files": file.ID, "api_keys": key.ID, "conversations": conversation.ID, "messages": said.ID, "oauth_grants": grant.ID,
+		"source_files": file.ID, "api_keys": key.ID, "tokens": token.ID, "conversations": conversation.ID, "messages": said.ID, "oauth_grants": grant.ID,
 		"agents": agent.ID, "agent_templates": template.ID, "agent_memories": memory.ID,
 		"inbound_integrations": integration.ID, "integration_events": event.ID,
 		"tool_integrations": tools.ID, "integration_tools": tool.ID, "tool_connections": connection.ID,
@@ -123,7 +124,7 @@ func TestAnotherWorkspacesRowsAreNotFound(t *testing.T) {
 		"workspaces": db.Ent.Workspace.Query().Count, "users": db.Ent.User.Query().Count, "memberships": db.Ent.Membership.Query().Count,
 		"sessions": db.Ent.Session.Query().Count, "invitations": db.Ent.Invitation.Query().Count, "collections": db.Ent.Collection.Query().Count, "connectors": db.Ent.Connector.Query().Count,
 		"documents": db.Ent.Document.Query().Count, "sync_jobs": db.Ent.SyncJob.Query().Count, "sync_items": db.Ent.SyncItem.Query().Count,
-		"source_files": db.Ent.SourceFile.Query().Count, "api_keys": db.Ent.APIKey.Query().Count,
+		"source_files": db.Ent.SourceFile.Query().Count, "api_keys": db.Ent.APIKey.Query().Count, "tokens": db.Ent.Token.Query().Count,
 		"conversations": db.Ent.Conversation.Query().Count, "messages": db.Ent.Message.Query().Count,
 		"agents": db.Ent.Agent.Query().Count, "agent_templates": db.Ent.AgentTemplate.Query().Count, "agent_memories": db.Ent.AgentMemory.Query().Count,
 		"oauth_grants": db.Ent.OAuthGrant.Query().Count, "inbound_integrations": db.Ent.InboundIntegration.Query().Count,

@@ -12,7 +12,8 @@ type Kind string
 // The kinds of viewers.
 const (
 	KindAnonymous Kind = "anonymous" // a caller without credentials, such as one who signs in
-	KindSession   Kind = "session"   // a person signed in to the dashboard
+	KindSession   Kind = "session"   // a person, signed in to the dashboard or by a personal token
+	KindService   Kind = "service"   // a service token of a workspace, which is no person
 	KindKey       Kind = "key"       // an API key
 	KindSystem    Kind = "system"    // Magpie itself: workers, the command line
 	KindCommand   Kind = "command"   // a person at the command line, as an actor only
@@ -24,7 +25,7 @@ type Surface string
 // The surfaces, with the names of the schema's @surface directive.
 const (
 	SurfacePublic    Surface = "PUBLIC"    // /v1, by API key
-	SurfaceDashboard Surface = "DASHBOARD" // /graphql and /api/v1, by session
+	SurfaceDashboard Surface = "DASHBOARD" // /graphql and /api/v1, by session or token
 	SurfaceInternal  Surface = "INTERNAL"  // calls inside the process
 	SurfaceMCP       Surface = "MCP"       // /mcp, by API key or access token
 )
@@ -63,8 +64,9 @@ func (r Role) AtLeast(min Role) bool { return r.rank() > 0 && r.rank() >= min.ra
 // nothing.
 type Viewer struct {
 	Workspace uuid.UUID // zero only for anonymous viewers and the system viewer of all workspaces
-	Subject   uuid.UUID // id of the user or key
-	Session   uuid.UUID // of a session viewer
+	Subject   uuid.UUID // id of the user, key or service token
+	Session   uuid.UUID // of a signed-in person
+	Token     uuid.UUID // of a caller by a personal or service token
 	Kind      Kind
 	Surface   Surface
 	Role      Role
@@ -73,6 +75,10 @@ type Viewer struct {
 	Collections       []uuid.UUID // the collections in scope without AllCollections
 	DefaultCollection uuid.UUID   // zero for none
 
+	AllGroups bool    // of a token: it may use every group of operations
+	Groups    []Group // of a token without AllGroups
+	TokenName string
+
 	Secret        bool   // a secret key, not a publishable one
 	DatabaseTools bool   // a secret key that may query attached databases
 	Email         string // of a signed-in person; the login of an actor at the command line
@@ -80,6 +86,18 @@ type Viewer struct {
 	EndUser       string // email address of the end user that a request with a secret key names
 	ChatModel     string // widget_model_id of the key
 	ChatContext   string // widget_context of the key
+}
+
+// HasRole reports whether the rights of v follow from its role: of people and of service
+// tokens. API keys have none, and Magpie itself needs none.
+func (v Viewer) HasRole() bool { return v.Kind == KindSession || v.Kind == KindService }
+
+// Credential returns the id of the session or token of v, uuid.Nil without one.
+func (v Viewer) Credential() uuid.UUID {
+	if v.Token != uuid.Nil {
+		return v.Token
+	}
+	return v.Session
 }
 
 type contextKey struct{}

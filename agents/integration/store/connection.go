@@ -51,7 +51,7 @@ func ownConnection(ctx context.Context, client *ent.Client, row *ent.ToolIntegra
 // checkSharing returns an error if the viewer may not write the credentials of an integration.
 func checkSharing(row *ent.ToolIntegration, v viewer.Viewer) error {
 	switch {
-	case shares(row) && v.Kind == viewer.KindSession && !v.Role.AtLeast(viewer.RoleAdmin):
+	case shares(row) && v.HasRole() && !v.Role.AtLeast(viewer.RoleAdmin):
 		return apierr.New(apierr.Forbidden, "The integration uses shared credentials, which administrators enter")
 	case !shares(row) && v.Kind != viewer.KindSession:
 		return apierr.New(apierr.Unauthorized, "Session required")

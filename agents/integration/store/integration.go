@@ -181,7 +181,7 @@ func (s *Store) lock(ctx context.Context, client *ent.Client, id uuid.UUID) (*en
 // checkChange returns an error if the viewer sees an integration and may not change it.
 func checkChange(ctx context.Context, row *ent.ToolIntegration) error {
 	v, _ := viewer.From(ctx)
-	if row.PersonID == nil && v.Kind == viewer.KindSession && !v.Role.AtLeast(viewer.RoleEditor) {
+	if row.PersonID == nil && v.HasRole() && !v.Role.AtLeast(viewer.RoleEditor) {
 		return apierr.New(apierr.Forbidden, "Your role does not allow this; it needs the role editor")
 	}
 	return nil
@@ -239,7 +239,7 @@ func (s *Store) setCredentialsOf(ctx context.Context, update *ent.ToolIntegratio
 	switch {
 	case shared && row.PersonID != nil:
 		return apierr.Invalid("credentialsOf", "must be PERSON for a personal integration")
-	case shared && v.Kind == viewer.KindSession && !v.Role.AtLeast(viewer.RoleAdmin):
+	case shared && v.HasRole() && !v.Role.AtLeast(viewer.RoleAdmin):
 		return apierr.New(apierr.Forbidden, "Your role does not allow this; sharing credentials needs the role admin")
 	case shared:
 		update.SetCredentialsOf(toolintegration.CredentialsOfShared)

@@ -359,7 +359,7 @@ func (s *Store) Call(ctx context.Context, id uuid.UUID, args map[string]any, con
 	if err != nil {
 		return Trial{}, err
 	}
-	if v.Kind == viewer.KindSession && !v.Role.AtLeast(viewer.RoleEditor) {
+	if v.HasRole() && !v.Role.AtLeast(viewer.RoleEditor) {
 		return Trial{}, apierr.New(apierr.Forbidden, "Your role does not allow this; it needs the role editor")
 	}
 	t, err := s.client(ctx).IntegrationTool.Get(ctx, id)

@@ -20,12 +20,18 @@ func keyCases() map[string]check {
 			}
 			found(t, "upper case name", s.search(t, query, "X-Service-Key", s.open.Secret))
 			for what, headers := range map[string][]string{
-				"as a bearer": {"X-Service-Key", "", "Authorization", "Bearer " + s.open.Secret},
-				"as basic":    {"X-Service-Key", "", "Authorization", "Basic " + s.open.Secret},
-				"other name":  {"X-Service-Key", "", "X-Api-Key", s.open.Secret},
+				"as basic":   {"X-Service-Key", "", "Authorization", "Basic " + s.open.Secret},
+				"other name": {"X-Service-Key", "", "X-Api-Key", s.open.Secret},
 			} {
 				refused(t, what, s.search(t, query, headers...), 401, "unauthorized", "API key required")
 			}
+			found(t, "as a bearer", s.search(t, query, "X-Service-Key", "", "Authorization", "Bearer "+s.open.Secret))
+			found(t, "both ways", s.search(t, query, "X-Service-Key", s.open.Secret, "Authorization", "bearer "+s.open.Secret))
+			found(t, "beside a password of a proxy", s.search(t, query, "X-Service-Key", s.open.Secret, "Authorization", "Basic YTpi"))
+			refused(t, "two keys", s.search(t, query, "X-Service-Key", s.open.Secret, "Authorization", "Bearer "+s.open.Publishable), 401, "invalid_key",
+				"X-Service-Key and Authorization have different API keys")
+			refused(t, "a token", s.search(t, query, "X-Service-Key", "", "Authorization", "Bearer mgp_pat_x"), 401, "invalid_key",
+				"Tokens are for /api/v1 and /graphql; send an API key")
 			refused(t, "in the query string", s.do(t, call{"GET", searchPath + "?query=q&key=" + s.open.Secret, "", nil}), 401, "unauthorized", "API key required")
 			refused(t, "twice", s.search(t, query, "X-Service-Key", s.open.Secret, "X-Service-Key", s.open.Secret), 401, "invalid_key", "Invalid API key")
 		},

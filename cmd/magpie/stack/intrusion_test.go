@@ -113,11 +113,16 @@ func talkIntrusions(ada belongings) map[string]intrusion {
 
 const feedbackRoute = "/api/v1/conversations/{id}/messages/{messageId}/feedback"
 
-// keyIntrusions has one case for each route of API keys.
+// keyIntrusions has one case for each route of API keys and tokens.
 func keyIntrusions(ada belongings) map[string]intrusion {
 	const keys = "/api/v1/api-keys"
 	key, reach := keys+"/"+ada.key, []string{ada.collection}
 	return map[string]intrusion{
+		"GET /api/v1/tokens":                {"/api/v1/tokens", nil, 200},
+		"POST /api/v1/tokens":               {"/api/v1/tokens", map[string]any{"name": "Mine", "role": "viewer", "groups": []string{"search"}}, 201},
+		"GET /api/v1/tokens/mine":           {"/api/v1/tokens/mine", nil, 200},
+		"POST /api/v1/tokens/mine":          {"/api/v1/tokens/mine", map[string]any{"name": "Mine"}, 201},
+		"DELETE /api/v1/tokens/{id}":        {"/api/v1/tokens/" + ada.minted, nil, 404},
 		"GET /api/v1/api-keys":              {keys, nil, 200},
 		"POST /api/v1/api-keys":             {keys, map[string]any{"name": "Mine", "allowedHosts": []string{"*"}, "allowedCollections": reach}, 404},
 		"GET /api/v1/api-keys/{id}":         {key, nil, 404},

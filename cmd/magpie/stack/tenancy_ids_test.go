@@ -20,7 +20,7 @@ import (
 func (b belongings) after(segment string) (string, bool) {
 	id, ok := map[string]string{
 		"collections": b.collection, "connectors": b.connector, "documents": b.document, "passages": b.passage, "sync": b.job, "plan": b.plan, "items": b.item,
-		"databases": b.connector, "tables": "orders", "groups": "staff", "conversations": b.conversation, "messages": b.message, "api-keys": b.key,
+		"databases": b.connector, "tables": "orders", "groups": "staff", "conversations": b.conversation, "messages": b.message, "api-keys": b.key, "tokens": b.minted,
 		"agents": b.agent, "agent-templates": b.template, "from-template": b.template, "memories": b.memory, "runs": b.run, "inbound": b.integration, "inbound-events": b.event, "approvals": b.approval, "tool-grants": b.allowed, "automations": b.automation,
 		"tool-integrations": b.tools, "tools": b.tool, "automation-runs": b.automated,
 		"workspaces": b.workspace, "sessions": b.session, "members": b.member, "invitations": b.invitation, "callback": "",
@@ -32,7 +32,7 @@ func (b belongings) after(segment string) (string, bool) {
 func (b belongings) ids() []string {
 	return []string{
 		b.collection, b.connector, b.document, b.passage, b.job, b.plan, b.item, b.conversation, b.message, b.key,
-		b.agent, b.template, b.memory, b.run, b.dialogue, b.integration, b.event, b.approval, b.allowed, b.automation, b.automated, b.tools, b.tool, b.workspace, b.session, b.member, b.invitation,
+		b.agent, b.template, b.memory, b.run, b.dialogue, b.integration, b.event, b.approval, b.allowed, b.automation, b.automated, b.tools, b.tool, b.workspace, b.session, b.member, b.invitation, b.minted,
 	}
 }
 

@@ -22,6 +22,7 @@ type belongings struct {
 	conversation, message                      string // of a chat, and its answer
 	agent, template, memory, run, dialogue     string // dialogue is the conversation of the run
 	key, secretKey                             string
+	minted                                     string // a token
 	integration, event                         string // of inbound integrations
 	automation, automated                      string // and a run of it
 	tools, tool                                string // an integration with tools and a tool of it
@@ -117,6 +118,7 @@ func (s *service) furnish(name string) belongings {
 	b.automation, b.automated = s.automate(name, b.agent)
 	b.tools, b.tool = s.equip(name)
 	b.approval, b.allowed = s.askApproval(name, b.agent, b.run)
+	b.minted, _ = s.mint("Token of " + name)
 	b.seat = s.sit("guest-of-" + name + "@example.com")
 	for i, id := range b.ids() {
 		if id == "" {

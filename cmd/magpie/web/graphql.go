@@ -67,7 +67,7 @@ func tooDeep() error {
 	return apierr.New(apierr.InvalidRequest, fmt.Sprintf("The body is nested more than %d levels deep", body.MaxDepth))
 }
 
-const keyRejected = "API keys are for /v1; GraphQL needs a session: sign in and send Authorization: Bearer"
+const keyRejected = "API keys are for /v1; GraphQL needs a session or a token: send Authorization: Bearer"
 
 // bearer returns the viewer of an Authorization header.
 func bearer(ctx context.Context, accounts Accounts, authorization string) (viewer.Viewer, error) {

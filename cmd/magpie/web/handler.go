@@ -28,11 +28,12 @@ const (
 	metricsPath = "/metrics"
 )
 
-// Accounts authenticates session tokens and knows active sessions.
+// Accounts authenticates session tokens, and personal and service tokens, and knows
+// which of them are active.
 type Accounts interface {
 	Authenticate(ctx context.Context, token string) (viewer.Viewer, error)
-	// Roles returns the roles of the active ones of the sessions.
-	Roles(ctx context.Context, sessions []uuid.UUID) (map[uuid.UUID]viewer.Role, error)
+	// Roles returns the roles of the active ones of the sessions and tokens.
+	Roles(ctx context.Context, credentials []uuid.UUID) (map[uuid.UUID]viewer.Role, error)
 }
 
 // Options configures the handler. All fields except Dashboard, Drain, Page and Version

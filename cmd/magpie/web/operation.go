@@ -156,7 +156,7 @@ func accepted(header []string) (answer string, events bool) {
 	}
 }
 
-// initiate authenticates a WebSocket connection. Browsers send the session token in
+// initiate authenticates a WebSocket connection. Browsers send the session token or another token in
 // the payload of the first message, since they cannot set headers.
 func initiate(accounts Accounts) connection.Init {
 	return func(ctx context.Context, payload map[string]any) (who viewer.Viewer, err error) {

@@ -229,7 +229,6 @@ func (a *App) open(ctx context.Context) error {
 	a.closers = append(a.closers, func() error { a.Jobs.Close(); return nil })
 	a.failures = audit.NewSignIns(ctx, a.DB.Ent, a.Log)
 	a.closers = append(a.closers, func() error { a.failures.Close(); return nil })
-	a.limiter = ratelimit.New(ratelimit.Options{Redis: a.Redis, Log: a.Log})
 	a.People = people.New(a.DB.Ent, a.Accounts, people.Options{
 		SignUp: a.Config.SignUp, InvitationLifetime: a.Config.InvitationLifetime.Duration(), Dashboard: a.Config.DashboardAddress(),
 		Attempts: a.limiter, Uploads: a.Files, SignIns: a.failures, Now: a.now, Log: a.Log,
@@ -341,7 +340,9 @@ func (a *App) openAccess() (err error) {
 		key = make([]byte, 32)
 		_, _ = rand.Read(key) // documented never to fail
 	}
-	if a.Accounts, err = authn.NewAccounts(a.DB.Ent, authn.NewPasswords(), key, a.clock.Now, authn.WithAccountLog(a.Log)); err != nil {
+	a.limiter = ratelimit.New(ratelimit.Options{Redis: a.Redis, Log: a.Log})
+	if a.Accounts, err = authn.NewAccounts(a.DB.Ent, authn.NewPasswords(), key, a.clock.Now,
+		authn.WithAccountLog(a.Log), authn.WithTokenLimit(a.limiter, a.Config.TokenRateLimit)); err != nil {
 		return fmt.Errorf("SESSION_KEY: %w", err)
 	}
 	a.closers = append(a.closers, func() error { a.Accounts.Close(); return nil })

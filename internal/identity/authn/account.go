@@ -2,6 +2,7 @@ package authn
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"strings"
@@ -20,7 +21,7 @@ import (
 )
 
 // Accounts creates people, signs them in and out, and authenticates their tokens.
-// It caches sessions; Close ends its goroutines.
+// It caches sessions and tokens; Close ends its goroutines.
 type Accounts struct {
 	ent       *ent.Client
 	passwords *Passwords
@@ -28,6 +29,10 @@ type Accounts struct {
 	now       func() time.Time
 	log       *slog.Logger
 	sessions  *ttlcache.Cache[uuid.UUID, cachedSession]
+
+	accessTokens    *ttlcache.Cache[[sha256.Size]byte, cachedToken]
+	tokenLimiter    TokenLimiter // nil: no limit
+	tokensPerMinute int
 }
 
 // AccountOption configures Accounts.
@@ -51,12 +56,14 @@ func NewAccounts(client *ent.Client, passwords *Passwords, key []byte, now func(
 		o(a)
 	}
 	a.sessions = ttlcache.New(a.loadSession, ttlcache.Options{MaxAge: CacheMaxAge, MaxEntries: maxCachedSessions, Now: now})
+	a.accessTokens = ttlcache.New(a.loadToken, ttlcache.Options{MaxAge: CacheMaxAge, MaxEntries: maxCachedTokens, Now: now})
 	return a, nil
 }
 
-// Close ends the loads of sessions and waits for them.
+// Close ends the loads of sessions and tokens and waits for them.
 func (a *Accounts) Close() {
 	a.sessions.Close()
+	a.accessTokens.Close()
 }
 
 // timestamp returns the time with the precision of the database.
@@ -258,7 +265,7 @@ func (a *Accounts) HashPassword(ctx context.Context, email, password string) (st
 
 // MarkVerified records that a sign-in provider has verified a person's address, and
 // sets the name if it is empty. The first time, it deletes the password and ends
-// all sessions: somebody other than the owner of the address may have created the
+// all sessions and tokens: somebody other than the owner of the address may have created the
 // account.
 func (a *Accounts) MarkVerified(ctx context.Context, person *ent.User, name string) error {
 	update := transaction.Client(ctx, a.ent).User.UpdateOneID(person.ID)
@@ -270,11 +277,14 @@ func (a *Accounts) MarkVerified(ctx context.Context, person *ent.User, name stri
 		if err := a.EndSessionsOf(ctx, person.ID, uuid.Nil); err != nil {
 			return err
 		}
+		if err := a.revokeTokensOf(ctx, person.ID); err != nil {
+			return err
+		}
 	}
 	return apierr.Wrap("note the verified address", update.Exec(asSystem(ctx)))
 }
 
-// requirePerson returns the viewer if it is a signed-in person.
+// requirePerson returns the viewer if it is a person.
 func requirePerson(ctx context.Context) (viewer.Viewer, error) {
 	v, ok := viewer.From(ctx)
 	if !ok || v.Kind != viewer.KindSession {

@@ -155,6 +155,12 @@ func (r *cachedKey) valid(now time.Time) error {
 
 func errInvalidKey() error { return apierr.New(apierr.InvalidKey, "Invalid API key") }
 
+// IsKey reports whether a credential is meant as an API key, by its prefix. It may be
+// invalid.
+func IsKey(presented string) bool {
+	return strings.HasPrefix(presented, PublishablePrefix) || strings.HasPrefix(presented, SecretPrefix)
+}
+
 // parseKey reports the kind of a presented key, and whether it has the form of a
 // key.
 func parseKey(presented string) (publishable, ok bool) {

@@ -80,7 +80,7 @@ func (a *Accounts) CreateReset(ctx context.Context, person, workspace uuid.UUID)
 }
 
 // UseReset sets the password of the person that a token of CreateReset is for, ends
-// their sessions and signs them in. The error is not_found if the token is unknown,
+// their sessions and tokens and signs them in. The error is not_found if the token is unknown,
 // used or expired, or if the person belongs to another workspace than the
 // administrator's. UseReset must not be called in a transaction: it hashes.
 func (a *Accounts) UseReset(ctx context.Context, token, password string) (Tokens, error) {
@@ -106,6 +106,9 @@ func (a *Accounts) UseReset(ctx context.Context, token, password string) (Tokens
 			return apierr.NotFound("Link")
 		}
 		if err := a.EndSessionsOf(ctx, person.ID, uuid.Nil); err != nil {
+			return err
+		}
+		if err := a.revokeTokensOf(ctx, person.ID); err != nil {
 			return err
 		}
 		tokens, err = a.OpenSession(ctx, person.ID, uuid.Nil)

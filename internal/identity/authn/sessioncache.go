@@ -26,11 +26,15 @@ type cachedSession struct {
 	expires time.Time
 }
 
-// Authenticate returns the viewer of an access token of the dashboard. The error is unauthorized if
-// the token is forged or expired, or the session has ended. The session and the
+// Authenticate returns the viewer of an access token of the dashboard, or of a personal
+// or service token. The error is unauthorized if the token is forged, expired or revoked,
+// or the session has ended, and rate_limited beyond the limit of a personal or service token. The session and the
 // role are at most CacheMaxAge old, so a sign-out or a changed role takes effect on
 // every node within a second. The caller sets the surface.
 func (a *Accounts) Authenticate(ctx context.Context, token string) (viewer.Viewer, error) {
+	if IsAccessToken(token) {
+		return a.authenticateToken(ctx, token)
+	}
 	id, ok := a.parseAccess(token, "")
 	if !ok {
 		return viewer.Viewer{}, errSessionRequired()
@@ -52,10 +56,11 @@ func (a *Accounts) SessionViewer(ctx context.Context, id uuid.UUID) (viewer.View
 	return s.viewer, nil
 }
 
-// InvalidateSessions removes the matching sessions from the cache of this node.
+// InvalidateSessions removes the matching sessions and tokens from the cache of this node.
 // Call it after the commit of a change (transaction.AfterCommit).
 func (a *Accounts) InvalidateSessions(match func(viewer.Viewer) bool) {
 	a.sessions.Invalidate(func(s cachedSession) bool { return match(s.viewer) })
+	a.accessTokens.Invalidate(func(t cachedToken) bool { return match(t.viewer) })
 }
 
 // loadSession reads a session with its person and role, and records its use.

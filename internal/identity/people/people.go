@@ -131,7 +131,11 @@ func lockMembers(ctx context.Context, client *ent.Client, v viewer.Viewer) (acto
 	if err != nil {
 		return actor{}, err
 	}
-	return actor{workspace: v.Workspace, person: v.Subject, session: v.Session, role: roleOf(row.Role)}, nil
+	role := roleOf(row.Role)
+	if v.Token != uuid.Nil {
+		role = viewer.Min(role, v.Role) // a token may have a lower one
+	}
+	return actor{workspace: v.Workspace, person: v.Subject, session: v.Session, role: role}, nil
 }
 
 // requireRole returns an error if the actor's role is too low.

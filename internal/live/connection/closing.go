@@ -33,6 +33,10 @@ func signedOut() *closing {
 	return &closing{closeUnauthorized, "Session ended", apierr.Unauthorized}
 }
 
+func tokenEnded() *closing {
+	return &closing{closeUnauthorized, "Token ended", apierr.Unauthorized}
+}
+
 // roleChanged lets the client reconnect with its new role.
 func roleChanged() *closing {
 	return &closing{closeForbidden, "Your role has changed; connect again", apierr.Forbidden}

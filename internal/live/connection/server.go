@@ -12,9 +12,9 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// Sessions has the roles of sessions.
+// Sessions has the roles of sessions and tokens.
 type Sessions interface {
-	// Roles returns the roles of the sessions that have not ended, in a number of
+	// Roles returns the roles of the sessions and tokens that have not ended, in a number of
 	// statements that does not depend on their number.
 	Roles(ctx context.Context, sessions []uuid.UUID) (map[uuid.UUID]viewer.Role, error)
 }
@@ -161,7 +161,7 @@ func (s *Server) Close(ctx context.Context) {
 	s.checking.Wait()
 }
 
-// checkSessions ends the streams of sessions that have ended or have another role,
+// checkSessions ends the streams of sessions and tokens that have ended or have another role,
 // within about a Recheck.
 func (s *Server) checkSessions(ctx context.Context) {
 	tick := time.NewTicker(s.opt.Recheck)
@@ -184,7 +184,7 @@ func (s *Server) checkSessions(ctx context.Context) {
 			s.opt.Log.WarnContext(ctx, "session check failed, will retry", slog.Any("error", err))
 		case time.Since(failing) > s.opt.Blind:
 			for x, v := range s.withOwner() {
-				if v.Session != uuid.Nil {
+				if v.Credential() != uuid.Nil {
 					x.end(unchecked())
 				}
 			}
@@ -198,9 +198,9 @@ func (s *Server) recheck(ctx context.Context) error {
 	seen := make(map[uuid.UUID]bool, len(streams))
 	sessions := make([]uuid.UUID, 0, len(streams))
 	for _, v := range streams {
-		if v.Session != uuid.Nil && !seen[v.Session] {
-			seen[v.Session] = true
-			sessions = append(sessions, v.Session)
+		if id := v.Credential(); id != uuid.Nil && !seen[id] {
+			seen[id] = true
+			sessions = append(sessions, id)
 		}
 	}
 	if len(sessions) == 0 {
@@ -213,10 +213,13 @@ func (s *Server) recheck(ctx context.Context) error {
 		return err
 	}
 	for x, v := range streams {
-		if v.Session == uuid.Nil {
+		id := v.Credential()
+		if id == uuid.Nil {
 			continue
 		}
-		switch role, ok := alive[v.Session]; {
+		switch role, ok := alive[id]; {
+		case !ok && v.Token != uuid.Nil:
+			x.end(tokenEnded())
 		case !ok:
 			x.end(signedOut())
 		case role != v.Role:

@@ -66,8 +66,8 @@ func run() error {
 	return nil
 }
 
-// guardNodeQueries adds the directive @surface, which every hand-written root
-// field has, to the generated root fields node and nodes.
+// guardNodeQueries adds the directives @surface and @group, which every hand-written
+// root field has, to the generated root fields node and nodes.
 func guardNodeQueries(_ *gen.Graph, s *ast.Schema) error {
 	query := s.Types["Query"]
 	if query == nil {
@@ -83,6 +83,9 @@ func guardNodeQueries(_ *gen.Graph, s *ast.Schema) error {
 					{Value: &ast.Value{Kind: ast.EnumValue, Raw: "INTERNAL"}},
 				}},
 			}},
+		}, &ast.Directive{
+			Name:      "group",
+			Arguments: ast.ArgumentList{{Name: "name", Value: &ast.Value{Kind: ast.EnumValue, Raw: "BASIC"}}},
 		})
 	}
 	return nil
