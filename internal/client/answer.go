@@ -185,6 +185,30 @@ type CreatedKey struct {
 	APIKey         Key    `json:"apiKey"`
 }
 
+// A Token is a personal or service token. The token itself is only in a CreatedToken.
+type Token struct {
+	ID          uuid.UUID  `json:"id"`
+	Kind        string     `json:"kind"`
+	Name        string     `json:"name"`
+	Status      string     `json:"status"`
+	Hint        string     `json:"hint"`
+	Role        *string    `json:"role"`   // nil: that of its person
+	Groups      []string   `json:"groups"` // nil: all
+	UserID      *uuid.UUID `json:"userId"` // nil for a service token
+	CreatedBy   *uuid.UUID `json:"createdBy"`
+	ExpiresAt   *time.Time `json:"expiresAt"`
+	RevokedAt   *time.Time `json:"revokedAt"`
+	LastUsedAt  *time.Time `json:"lastUsedAt"`
+	LastAddress string     `json:"lastAddress"`
+	CreatedAt   time.Time  `json:"createdAt"`
+}
+
+// A CreatedToken is a new token. It is the only answer with the token itself.
+type CreatedToken struct {
+	Secret string `json:"secret"`
+	Token  Token  `json:"token"`
+}
+
 // A Hit is a search result.
 type Hit struct {
 	ID           uuid.UUID      `json:"id"`

@@ -29,6 +29,8 @@ type auditRow struct {
 	ActorID    *string    `json:"actorId"`
 	ActorName  string     `json:"actorName"`
 	SessionID  *string    `json:"sessionId"`
+	TokenID    *string    `json:"tokenId"`
+	TokenName  string     `json:"tokenName"`
 	IP         *string    `json:"ip"`
 	RequestID  *string    `json:"requestId"`
 	Action     string     `json:"action"`

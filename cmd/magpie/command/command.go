@@ -40,6 +40,7 @@ type grammar struct {
 	Users        usersCommand        `cmd:"" group:"operate" help:"People who may sign in."`
 	Workspaces   workspacesCommand   `cmd:"" group:"operate" help:"Workspaces."`
 	Keys         keysCommand         `cmd:"" group:"operate" help:"API keys."`
+	Tokens       tokensCommand       `cmd:"" group:"operate" help:"Tokens for /api/v1 and /graphql."`
 	Quota        quotaCommand        `cmd:"" group:"operate" help:"Queries a month of a workspace."`
 	Collections  collectionsCommand  `cmd:"" group:"operate" help:"Collections of documents."`
 	Connectors   connectorsCommand   `cmd:"" group:"operate" help:"Sources that fill collections."`
