@@ -26,9 +26,6 @@ func elsewhere() map[string]string {
 		"answerOIDCSignIn":         "the provider sends the browser to its REST route",
 		"signOut":                  "the site calls its REST route, which also clears the cookie",
 		"signOutEverywhere":        "the site calls its REST route, which also clears the cookie",
-		"createPersonalToken":      "is for programs: the command line and the REST API have it",
-		"createServiceToken":       "is for programs: the command line and the REST API have it",
-		"revokeToken":              "is for programs: the command line and the REST API have it",
 		"recordEvents":             "is for the public API",
 	}
 }

@@ -34,9 +34,28 @@ func TestManaging(t *testing.T) {
 	t.Run("doors", func(t *testing.T) { doorFlow(t, m) })
 }
 
+// tokenFlow makes a service token, which is shown once, and revokes it.
+func (p *person) tokenFlow() {
+	p.t.Helper()
+	p.hit("New token")
+	p.Until(`all("[role=dialog]").length`)
+	p.fill("Name", "Pipeline")
+	p.choose("What it is for", "Search and chat")
+	p.accessibleHere("a new token")
+	p.hit("Create token")
+	p.Until(`all("[role=dialog] input, [role=dialog] code").some((e) => (e.value ?? e.innerText).startsWith("mgp_svc_"))`)
+	p.hit("I have copied it")
+	p.sees("Pipeline")
+	p.hit("Revoke: Pipeline")
+	p.confirm("Revoke")
+	p.sees("The token is revoked.")
+	p.Until(`!hit("Revoke: Pipeline")`)
+}
+
 // keyFlow changes, rotates and revokes a key.
 func keyFlow(p *person, m *world) {
 	p.t.Helper()
+	p.tokenFlow()
 	p.hit("Site")
 	p.Until(`title() === "Site"`)
 	p.fill("Name", "Website")

@@ -1,4 +1,4 @@
-import { Alert, Anchor, Badge, Button, Code, Group, Stack, Text } from '@mantine/core';
+import { Alert, Anchor, Badge, Button, Code, Group, Stack, Text, Title } from '@mantine/core';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { formatDate, t } from '../../i18n';
 import { type Column, DataTable } from '../../kit/DataTable';
@@ -8,6 +8,7 @@ import { Needs } from '../../kit/Needs';
 import { Page } from '../../kit/Page';
 import { Status } from '../../kit/Status';
 import { When } from '../../kit/Time';
+import { ServiceTokens } from '../../kit/Tokens';
 import { usePaged } from '../../kit/usePaged';
 import { useMay } from '../../session/Me';
 import { type KeyRowFragment, KeysListDocument } from './keys.gql';
@@ -85,6 +86,15 @@ export function KeysPage() {
     >
       <Needs atLeast="ADMIN">
         <Keys />
+        <Stack component="section" aria-label={t('common.tokens.service')} gap="sm">
+          <Title order={2} size="h4">
+            {t('common.tokens.service')}
+          </Title>
+          <Text size="sm" c="dimmed">
+            {t('common.tokens.serviceAbout')}
+          </Text>
+          <ServiceTokens />
+        </Stack>
       </Needs>
     </Page>
   );
