@@ -1,1 +1,0 @@
-import{n as e}from"./Title-CDzXeoRR.js";import{r as t}from"./useRouter-ClWVHwy7.js";import{n}from"./link-B5_tc7RB.js";import{P as r}from"./i18n-BOxARO_o.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
