@@ -233,7 +233,7 @@ type AttachedDatabase struct {
 
 // All given conditions must hold.
 type AuditFilter struct {
-	// Id of a person or a key, or the email address or name at that time.
+	// Id of a person, a key or a token, or the email address or name at that time.
 	Actor *string `json:"actor,omitempty"`
 	// An action such as connector.update, or all of a kind: connector.*
 	Action *string `json:"action,omitempty"`
