@@ -20,7 +20,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-func (h *fixture) personal(t testing.TB, ctx context.Context, draft authn.TokenDraft) *authn.CreatedToken {
+func (h *fixture) personal(ctx context.Context, t testing.TB, draft authn.TokenDraft) *authn.CreatedToken {
 	t.Helper()
 	if draft.Name == "" {
 		draft.Name = uuid.NewString()
@@ -43,10 +43,10 @@ func TestAScannerRecognizesATokenWithoutACall(t *testing.T) {
 	}
 	form := regexp.MustCompile(`^mgp_(pat|svc)_[0-9A-Za-z]{36}$`)
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	for _, made := range []*authn.CreatedToken{service, h.personal(t, owner, authn.TokenDraft{})} {
+	for _, made := range []*authn.CreatedToken{service, h.personal(owner, t, authn.TokenDraft{})} {
 		text, sum := made.Secret[:len(made.Secret)-6], uint64(0)
 		for _, c := range made.Secret[len(text):] {
-			sum = sum*62 + uint64(strings.IndexRune(digits, c)) //nolint:gosec // never negative
+			sum = sum*62 + uint64(strings.IndexRune(digits, c))
 		}
 		if !form.MatchString(made.Secret) || sum != uint64(crc32.ChecksumIEEE([]byte(text))) {
 			t.Errorf("%s: the checksum is %d", made.Secret, sum)
@@ -68,7 +68,7 @@ func TestAMalformedTokenIsRefusedWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	owner, _ := h.workspace(t, "ada@example.com")
-	good := h.personal(t, owner, authn.TokenDraft{}).Secret
+	good := h.personal(owner, t, authn.TokenDraft{}).Secret
 	h.db.Close()
 	other := map[byte]byte{'x': 'y'}[good[10]]
 	if other == 0 {
@@ -97,8 +97,8 @@ func TestTokensEnd(t *testing.T) {
 		return err
 	}
 	soon, far := h.clock.now().Add(time.Hour), h.clock.now().Add(367*24*time.Hour)
-	short := h.personal(t, owner, authn.TokenDraft{ExpiresAt: &soon})
-	long := h.personal(t, owner, authn.TokenDraft{})
+	short := h.personal(owner, t, authn.TokenDraft{ExpiresAt: &soon})
+	long := h.personal(owner, t, authn.TokenDraft{})
 	if got := long.Row.ExpiresAt.Sub(h.clock.now()); got != authn.TokenLifetime {
 		t.Errorf("the default lifetime is %s", got)
 	}
@@ -142,7 +142,7 @@ func TestTokensOfAnAccountThatChangesHandsEnd(t *testing.T) {
 	h := newFixture(t)
 	owner, _ := h.workspace(t, "ada@example.com")
 	v, _ := viewer.From(owner)
-	first := h.personal(t, owner, authn.TokenDraft{})
+	first := h.personal(owner, t, authn.TokenDraft{})
 	if err := h.accounts.ChangePassword(owner, password, "another horse battery"); err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestTokensOfAnAccountThatChangesHandsEnd(t *testing.T) {
 	if _, err := h.accounts.Authenticate(t.Context(), first.Secret); code(err) != apierr.Unauthorized {
 		t.Errorf("after a password link: %v", err)
 	}
-	second := h.personal(t, owner, authn.TokenDraft{})
+	second := h.personal(owner, t, authn.TokenDraft{})
 	person, err := h.accounts.FindPerson(t.Context(), "ada@example.com")
 	if err == nil {
 		err = h.accounts.MarkVerified(t.Context(), person, "")
@@ -176,7 +176,7 @@ func TestTokensAreBoundedInNumberAndHaveNames(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	owner, _ := h.workspace(t, "ada@example.com")
-	first := h.personal(t, owner, authn.TokenDraft{Name: " CI "})
+	first := h.personal(owner, t, authn.TokenDraft{Name: " CI "})
 	for name, want := range map[string]apierr.Code{"ci": apierr.Conflict, " ": apierr.InvalidRequest, strings.Repeat("x", 201): apierr.InvalidRequest, "a\x00b": apierr.InvalidRequest} {
 		if _, err := h.accounts.CreatePersonalToken(owner, authn.TokenDraft{Name: name}); code(err) != want {
 			t.Errorf("the name %.10q: %v", name, err)
@@ -186,7 +186,7 @@ func TestTokensAreBoundedInNumberAndHaveNames(t *testing.T) {
 		t.Errorf("the same name for a service token: %v", err)
 	}
 	for range authn.MaxPersonalTokens - 1 {
-		h.personal(t, owner, authn.TokenDraft{})
+		h.personal(owner, t, authn.TokenDraft{})
 	}
 	if _, err := h.accounts.CreatePersonalToken(owner, authn.TokenDraft{Name: "One more"}); code(err) != apierr.Conflict {
 		t.Errorf("token %d: %v", authn.MaxPersonalTokens+1, err)
@@ -194,14 +194,14 @@ func TestTokensAreBoundedInNumberAndHaveNames(t *testing.T) {
 	if _, err := h.accounts.RevokeToken(owner, first.Row.ID); err != nil {
 		t.Fatal(err)
 	}
-	h.personal(t, owner, authn.TokenDraft{Name: "ci"})
+	h.personal(owner, t, authn.TokenDraft{Name: "ci"})
 	h.clock.add(2 * authn.TokenLifetime)
-	h.personal(t, owner, authn.TokenDraft{Name: "Later"})
+	h.personal(owner, t, authn.TokenDraft{Name: "Later"})
 	if rows, err := h.accounts.MyTokens(owner); err != nil || len(rows) != authn.MaxPersonalTokens+1 {
 		t.Errorf("before the end of their retention %d tokens are listed, %v", len(rows), err)
 	}
 	h.clock.add(time.Minute)
-	h.personal(t, owner, authn.TokenDraft{Name: "Last"})
+	h.personal(owner, t, authn.TokenDraft{Name: "Last"})
 	if rows, err := h.accounts.MyTokens(owner); err != nil || len(rows) != 2 {
 		t.Errorf("after their retention %d tokens are listed, %v", len(rows), err)
 	}
@@ -217,7 +217,7 @@ func TestEachTokenHasARateLimitOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(limited.Close)
-	one, two := h.personal(t, owner, authn.TokenDraft{}), h.personal(t, owner, authn.TokenDraft{})
+	one, two := h.personal(owner, t, authn.TokenDraft{}), h.personal(owner, t, authn.TokenDraft{})
 	for i, secret := range []string{one.Secret, one.Secret, one.Secret, two.Secret} {
 		_, err := limited.Authenticate(t.Context(), secret)
 		if refused := code(err) == apierr.RateLimited && apierr.From(err).RetryAfter > 0; refused != (i == 2) || err != nil && !refused {
@@ -234,9 +234,9 @@ func TestOpenConnectionsSeeTheRoleOfAToken(t *testing.T) {
 	if _, err := h.accounts.AddMember(t.Context(), v.Workspace, "bob@example.com", "", password, membership.RoleViewer); err != nil {
 		t.Fatal(err)
 	}
-	bob := h.personal(t, viewer.With(t.Context(), h.signIn(t, "bob@example.com")), authn.TokenDraft{})
+	bob := h.personal(viewer.With(t.Context(), h.signIn(t, "bob@example.com")), t, authn.TokenDraft{})
 	soon := h.clock.now().Add(time.Minute)
-	low, short := h.personal(t, owner, authn.TokenDraft{Role: viewer.RoleEditor}), h.personal(t, owner, authn.TokenDraft{ExpiresAt: &soon})
+	low, short := h.personal(owner, t, authn.TokenDraft{Role: viewer.RoleEditor}), h.personal(owner, t, authn.TokenDraft{ExpiresAt: &soon})
 	service, err := h.accounts.CreateServiceToken(owner, authn.TokenDraft{Name: "CI", Role: viewer.RoleAdmin, Groups: []viewer.Group{"SEARCH"}})
 	if err != nil {
 		t.Fatal(err)

@@ -8,9 +8,8 @@ import (
 
 // The prefixes of personal and service tokens, by which scanners of secrets find them.
 const (
-	// The prefixes of personal and service tokens.
 	PersonalTokenPrefix = "mgp_pat_"
-	ServiceTokenPrefix  = "mgp_svc_"
+	ServiceTokenPrefix  = "mgp_svc_" //nolint:gosec // no secret
 )
 
 // A token is a prefix, random digits and a checksum of both. 30 digits in base 62 are

@@ -27,6 +27,7 @@ func elsewhere() map[string]string {
 		"signOut":                  "the site calls its REST route, which also clears the cookie",
 		"signOutEverywhere":        "the site calls its REST route, which also clears the cookie",
 		"recordEvents":             "is for the public API",
+		"recordVisitorEvent":       "is for the widget",
 	}
 }
 

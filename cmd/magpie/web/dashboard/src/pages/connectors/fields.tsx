@@ -1,6 +1,6 @@
 import { Select } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { useQuery } from 'urql';
 import { t } from '../../i18n';
 import { ConnectorsCollectionNameDocument, ConnectorsCollectionsDocument } from './list.gql';
@@ -16,9 +16,8 @@ interface CollectionProps {
   placeholder?: string;
 }
 
-// CollectionSelect is the choice of a collection, whose names are searched at the service. If it is required, the only
-// collection is chosen already.
-export function CollectionSelect({ value, onChange, required, clearable, ...rest }: CollectionProps) {
+// CollectionSelect is the choice of a collection, whose names are searched at the service.
+export function CollectionSelect({ value, onChange, clearable, ...rest }: CollectionProps) {
   const [typed, setTyped] = useState('');
   const [wanted] = useDebouncedValue(typed, 250);
   const [{ data }] = useQuery({ query: ConnectorsCollectionsDocument, variables: { matching: wanted || null } });
@@ -29,16 +28,11 @@ export function CollectionSelect({ value, onChange, required, clearable, ...rest
     requestPolicy: 'cache-first',
   });
   const options = (data?.collections.edges ?? []).flatMap((edge) => (edge?.node ? [{ value: edge.node.id, label: edge.node.name }] : []));
-  const only = required && value === null && data?.collections.totalCount === 1 && !wanted ? options[0]?.value : undefined;
-  useEffect(() => {
-    if (only) onChange(only);
-  }, [only, onChange]);
   const chosen = value && named?.collection.id === value ? named.collection : null;
   if (chosen && !options.some((option) => option.value === chosen.id)) options.push({ value: chosen.id, label: chosen.name });
   return (
     <Select
       {...rest}
-      required={required}
       data={options}
       value={value}
       onChange={onChange}

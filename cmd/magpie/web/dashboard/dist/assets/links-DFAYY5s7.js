@@ -1,1 +1,0 @@
-import{n as e}from"./Title-C4DLCWr4.js";import{r as t}from"./useRouter-CNfyGNjQ.js";import{n}from"./link--_jzEu46.js";import{P as r}from"./i18n-C7RRQsFr.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
