@@ -22,17 +22,14 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// The lifetimes of personal tokens.
+// The default and the maximum lifetime of a personal token.
 const (
-	// The default and the maximum lifetime of a personal token.
 	TokenLifetime    = 90 * 24 * time.Hour
 	MaxTokenLifetime = 366 * 24 * time.Hour
 )
 
-// The maximum numbers of valid tokens.
+// The maximum numbers of valid tokens of a person and of service tokens, in a workspace.
 const (
-	// The maximum numbers of valid tokens of a person and of service tokens, in a
-	// workspace.
 	MaxPersonalTokens = 50
 	MaxServiceTokens  = 100
 )
