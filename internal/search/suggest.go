@@ -132,7 +132,9 @@ func (e *Engine) suggest(ctx context.Context, scope viewer.Scope, q *Query, word
 		last := slices.IndexFunc(parsed.Words, func(w analysis.QueryWord) bool { // a compound comes before its parts
 			return w.End == len(question.Text())
 		})
-		out.Completions = c.completions(question.Text(), parsed.Words[last].Start, q.Text, q.Limit)
+		if last >= 0 { // of too many words the last ones are missing
+			out.Completions = c.completions(question.Text(), parsed.Words[last].Start, q.Text, q.Limit)
+		}
 	}
 	return out, nil
 }

@@ -137,6 +137,13 @@ func TestCompletionsAreWordsOfThePassages(t *testing.T) {
 			t.Errorf("Complete(%q) = %q, %v, want %q", typed, got.Completions, err, want)
 		}
 	}
+	for _, odd := range []string{
+		strings.Repeat("a-b ", 400) + "a-inst", strings.Repeat("a.", 600) + "inst", strings.Repeat("x", 2000), strings.Repeat("é", 1000), "inst\u0301", "日本語", "C++", "👩‍👩‍👧 inst",
+	} {
+		if _, err := f.engine.Complete(t.Context(), id.scope, search.Query{Text: odd, Limit: 5}); err != nil {
+			t.Errorf("Complete(%.20q…): %v", odd, err)
+		}
+	}
 	got, err := f.engine.Complete(t.Context(), id.scope, search.Query{Text: "inst", Limit: 1})
 	if err != nil || len(got.Completions) != 1 {
 		t.Errorf("Complete with limit 1 = %+v, %v", got, err)
