@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/google/uuid"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/ratelimit"
+	"github.com/magpie-search/magpie/internal/request/requestid"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -152,7 +152,7 @@ func New(o Options) (*Transport, error) {
 		t.now = time.Now
 	}
 	if t.newID == nil {
-		t.newID = uuid.NewString
+		t.newID = requestid.New
 	}
 	if t.limiter == nil {
 		t.limiter = ratelimit.New(ratelimit.Options{Log: t.log, Now: t.now})

@@ -88,6 +88,13 @@ func TestAClickIsFoundByTheRequestOfItsSearch(t *testing.T) {
 	if got := fmt.Sprint(report.QueryAnalytics.TopQueries); !strings.Contains(got, canary+" of [email]") || strings.Contains(got, "example") {
 		t.Errorf("%s", got)
 	}
+	// A page of a visitor tells of a click with the id that the server chose.
+	visit := s.request(http.MethodPost, "/v1/docs/events", "application/json",
+		encode(t, map[string]any{"type": "click", "request_id": request, "result_id": found.Data.Results[0].ID, "position": 0}), "X-Service-Key", ada.secretKey)
+	told, err := io.ReadAll(visit.Body)
+	if err != nil || visit.StatusCode != http.StatusAccepted || !strings.Contains(string(told), `"accepted":1,"duplicates":0,"unknown":0`) {
+		t.Errorf("%d %s, %v", visit.StatusCode, told, err)
+	}
 	metrics := s.request(http.MethodGet, "/metrics", "", nil)
 	text, err := io.ReadAll(metrics.Body)
 	if err != nil || !strings.Contains(string(text), "magpie_query_log_written_total 3") || !strings.Contains(string(text), "magpie_query_log_dropped_total 0") {

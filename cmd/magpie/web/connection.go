@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -86,5 +85,5 @@ func convertError(b []byte) []byte {
 		return nil
 	}
 	return fmt.Appendf(nil, "%s\r\nConnection: close\r\nContent-Length: %d\r\nContent-Type: application/json; charset=utf-8\r\n%s: %s\r\nX-Content-Type-Options: nosniff\r\n\r\n%s",
-		line, len(encoded), requestid.Header, rand.Text(), encoded)
+		line, len(encoded), requestid.Header, requestid.New(), encoded)
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -19,7 +18,7 @@ func withRequestID(log *slog.Logger, access AccessLog, drain *Drain, next http.H
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(requestid.Header)
 		if !requestid.Acceptable(id) {
-			id = rand.Text()
+			id = requestid.New()
 			// The REST transport also reads the header and must not create another ID.
 			r.Header.Set(requestid.Header, id)
 		}

@@ -1,6 +1,12 @@
 package requestid
 
-import "context"
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+
+	"github.com/google/uuid"
+)
 
 // Header is the HTTP header with the id, in requests and responses.
 const Header = "X-Request-Id"
@@ -19,6 +25,25 @@ func With(ctx context.Context, id string) context.Context {
 func From(ctx context.Context) string {
 	id, _ := ctx.Value(contextKey{}).(string)
 	return id
+}
+
+// randomDigits and randomLength describe the ids of New, which are those of [rand.Text].
+const (
+	randomDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+	randomLength = 26
+)
+
+// New returns a new id, which nobody can guess.
+func New() string { return rand.Text() }
+
+// IsRandom reports whether an id has the form of an id that nobody can guess: of New, or
+// of a UUID of version 4 in lower case, which clients choose.
+func IsRandom(id string) bool {
+	if len(id) == randomLength {
+		return strings.Trim(id, randomDigits) == ""
+	}
+	parsed, err := uuid.Parse(id)
+	return err == nil && parsed.Version() == 4 && parsed.String() == id
 }
 
 // Pattern is Acceptable as a regular expression.

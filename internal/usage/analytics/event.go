@@ -158,7 +158,7 @@ func (s *Store) RecordByKey(ctx context.Context, one *Event, many []Event) (*Rec
 
 // RecordByVisitor records a click or a thumb of a visitor, which a page sends with either
 // key. Anyone may read a publishable key, so that the request must have an id that only
-// the page knows: one that the server chose. A result of a request counts once, and so
+// the page knows: one that the server chose, or a random UUID of the page. A result of a request counts once, and so
 // does a thumb. Requests that the log has of other keys are unknown, and events of them are
 // not stored.
 func (s *Store) RecordByVisitor(ctx context.Context, e Event) (*Recorded, error) {
@@ -166,7 +166,7 @@ func (s *Store) RecordByVisitor(ctx context.Context, e Event) (*Recorded, error)
 	if !ok || v.Kind != viewer.KindKey {
 		return nil, apierr.New(apierr.Unauthorized, "API key required")
 	}
-	if id, err := uuid.Parse(e.Request); err != nil || id.Version() != 4 || id.String() != e.Request {
+	if !requestid.IsRandom(e.Request) {
 		return nil, apierr.Invalid("requestId", "must be the X-Request-Id of a search or chat response, as the server chose it")
 	}
 	scope, err := v.Scope()

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/request/requestid"
 	"github.com/magpie-search/magpie/internal/usage/analytics"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -191,7 +192,7 @@ func TestVisitorsRecordEventsOfTheirOwnRequests(t *testing.T) {
 	f := newFixture(t)
 	ada := f.tenant()
 	s := f.store(analytics.Full)
-	mine, foreign, later := uuid.NewString(), uuid.NewString(), uuid.NewString()
+	mine, foreign, later := uuid.NewString(), requestid.New(), requestid.New()
 	other := ada
 	other.key = uuid.New()
 	f.write(analytics.Full, ada.search(mine, "backup"), other.search(foreign, "restore"), ada.search("chosen-by-a-client", "restore"))
@@ -218,7 +219,7 @@ func TestVisitorsRecordEventsOfTheirOwnRequests(t *testing.T) {
 	if x := f.report(s, ada, analytics.Span{}).Totals; x.Clicks != 3 || x.PositiveFeedback != 1 || x.NegativeFeedback != 0 {
 		t.Errorf("%+v", x)
 	}
-	for _, id := range []string{"chosen-by-a-client", strings.ToUpper(mine), uuid.Must(uuid.NewV7()).String(), ""} {
+	for _, id := range []string{"chosen-by-a-client", strings.ToUpper(mine), uuid.Must(uuid.NewV7()).String(), strings.ToLower(later), later + "A", ""} {
 		if _, err := s.RecordByVisitor(by(ada, false), click(id, 0)); apierr.From(err).Code != apierr.InvalidRequest {
 			t.Errorf("an event of the request %q: %v", id, err)
 		}
