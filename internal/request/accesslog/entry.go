@@ -123,11 +123,15 @@ func (e *Entry) Attributes() []slog.Attr {
 	if e.caller.Kind != "" {
 		all = append(all, slog.String("caller", string(e.caller.Kind)))
 	}
+	subject := e.caller.Subject
+	if e.caller.Kind == viewer.KindService { // it is the token
+		subject = uuid.Nil
+	}
 	for _, id := range []struct {
 		name  string
 		value uuid.UUID
 	}{
-		{subjectName(e.caller.Kind), e.caller.Subject}, {"session_id", e.caller.Session}, {"workspace_id", e.caller.Workspace},
+		{subjectName(e.caller.Kind), subject}, {"session_id", e.caller.Session}, {"token_id", e.caller.Token}, {"workspace_id", e.caller.Workspace},
 	} {
 		if id.value != uuid.Nil {
 			all = append(all, slog.String(id.name, id.value.String()))

@@ -1,9 +1,14 @@
 package accesslog_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/internal/request/accesslog"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func TestALineWaitsForTheLastHold(t *testing.T) {
@@ -37,5 +42,36 @@ func TestARequestWithoutAnEntryIsLeftAlone(t *testing.T) {
 	e.Hold()()
 	if e != nil || e.Attributes() != nil {
 		t.Errorf("%v", e)
+	}
+}
+
+func TestACallerHasTheIDsThatBelongToIt(t *testing.T) {
+	t.Parallel()
+	ids := make([]uuid.UUID, 4)
+	for i := range ids {
+		ids[i] = uuid.New()
+	}
+	workspace, subject, session, token := ids[0], ids[1], ids[2], ids[3]
+	for _, c := range []struct {
+		caller viewer.Viewer
+		want   string
+	}{
+		{viewer.Viewer{Kind: viewer.KindAnonymous}, "caller=anonymous"},
+		{viewer.Viewer{Kind: viewer.KindKey, Subject: subject, Workspace: workspace}, fmt.Sprintf("caller=key key_id=%s workspace_id=%s", subject, workspace)},
+		{viewer.Viewer{Kind: viewer.KindSession, Subject: subject, Session: session, Workspace: workspace},
+			fmt.Sprintf("caller=session user_id=%s session_id=%s workspace_id=%s", subject, session, workspace)},
+		{viewer.Viewer{Kind: viewer.KindSession, Subject: subject, Token: token, Workspace: workspace},
+			fmt.Sprintf("caller=session user_id=%s token_id=%s workspace_id=%s", subject, token, workspace)},
+		{viewer.Viewer{Kind: viewer.KindService, Subject: token, Token: token, Workspace: workspace}, fmt.Sprintf("caller=service token_id=%s workspace_id=%s", token, workspace)},
+	} {
+		_, e := accesslog.With(t.Context())
+		e.SetCaller(c.caller)
+		var got []string
+		for _, a := range e.Attributes()[1:] {
+			got = append(got, a.String())
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
 	}
 }
