@@ -33,6 +33,7 @@ type local struct {
 	t    *testing.T
 	data string
 	docs string
+	dir  string // the working directory; empty for that of the test, in the checkout
 }
 
 func newLocal(t *testing.T) *local {
@@ -69,7 +70,7 @@ func (l *local) run(arguments ...string) (string, error) {
 		l.t.Fatal(err)
 	}
 	command := programCommand(path, append([]string{"--data", l.data}, arguments...)...)
-	command.Dir = l.docs // which is in no checkout
+	command.Dir = l.dir
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, &out
 	err = command.Run()
@@ -216,6 +217,7 @@ func (l *local) check(d dev) {
 func TestDevSyncsAFolderAndReportsTheSync(t *testing.T) {
 	t.Parallel()
 	l := newLocal(t)
+	l.dir = t.TempDir() // it needs no checkout
 	if err := os.WriteFile(filepath.Join(l.docs, "film.mp4"), []byte("\x00\x00\x00\x18ftypmp42"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/magpie-search/magpie/internal/eval/bench"
 	"github.com/magpie-search/magpie/internal/eval/bench/synth"
 	"github.com/magpie-search/magpie/internal/humanize"
+	"github.com/magpie-search/magpie/testdata/demo"
 )
 
 type benchCommand struct {
@@ -38,10 +39,11 @@ func (c benchServiceCommand) Run(r *runtime) error {
 	if c.Passages < 1 || c.Queries < 1 {
 		return errors.New("--passages and --queries must be 1 or more")
 	}
-	docs, err := r.demoFolder(c.DemoDocs)
+	docs, remove, err := benchDocs(c.DemoDocs)
 	if err != nil {
 		return err
 	}
+	defer remove()
 	parent, err := r.folder()
 	if err != nil {
 		return err
@@ -89,6 +91,23 @@ func printService(c *console.Console, result *bench.ServiceResult) {
 	c.Table([]string{"WHAT", "", ""}, rows, "")
 }
 
+// benchDocs returns the folder of the demo documents, given or temporary, and what removes a temporary one.
+func benchDocs(given string) (folder string, remove func(), err error) {
+	if given != "" {
+		return given, func() {}, nil
+	}
+	folder, err = os.MkdirTemp("", "magpie-demo-")
+	if err != nil {
+		return "", nil, fmt.Errorf("make a folder for the demo documents: %w", err)
+	}
+	remove = func() { _ = os.RemoveAll(folder) } // it is temporary
+	if err := demo.Unpack(folder); err != nil {
+		remove()
+		return "", nil, err
+	}
+	return folder, remove, nil
+}
+
 // corpusFlags choose the text of generated documents.
 type corpusFlags struct {
 	Corpora  string `type:"path" placeholder:"DIR" help:"Folder with folders of Markdown documentation to generate from, beside the demo documents; ../shared/corpora when that is there."`
@@ -96,16 +115,17 @@ type corpusFlags struct {
 }
 
 // read reads the demo documents and the larger corpora, if there are any.
-func (c corpusFlags) read(r *runtime) (bench.Text, error) {
-	demo, err := r.demoFolder(c.DemoDocs)
+func (c corpusFlags) read(ctx context.Context) (bench.Text, error) {
+	docs, remove, err := benchDocs(c.DemoDocs)
 	if err != nil {
 		return bench.Text{}, err
 	}
+	defer remove()
 	corpora := c.Corpora
 	if corpora == "" {
 		corpora = filepath.Join("..", "shared", "corpora")
 		if _, err := os.Stat(corpora); err != nil {
-			return bench.ReadText(r, demo)
+			return bench.ReadText(ctx, docs)
 		}
 	}
 	entries, err := os.ReadDir(corpora)
@@ -118,7 +138,7 @@ func (c corpusFlags) read(r *runtime) (bench.Text, error) {
 			folders = append(folders, filepath.Join(corpora, entry.Name()))
 		}
 	}
-	return bench.ReadText(r, demo, folders...)
+	return bench.ReadText(ctx, docs, folders...)
 }
 
 // printMachine shows what a benchmark ran on and the text it used.

@@ -47,6 +47,8 @@ func open() map[string]string {
 		"GET /api/v1/audit-log targetId":               "a filter that nothing fits",
 		"GET /api/v1/audit-log.csv targetId":           "a filter that nothing fits",
 		"GET /api/v1/audit-log.jsonl targetId":         "a filter that nothing fits",
+		"POST /v1/docs/events document_id":             "an event is the teller's own, whatever it names",
+		"POST /v1/docs/events result_id":               "an event is the teller's own, whatever it names",
 		"POST /v1/analytics/events document_id":        "an event is the teller's own, whatever it names",
 		"POST /v1/analytics/events result_id":          "an event is the teller's own, whatever it names",
 		"POST /v1/analytics/events events.document_id": "an event is the teller's own, whatever it names",

@@ -161,6 +161,10 @@ func intrusions(ada belongings) map[string]intrusion {
 	all := map[string]intrusion{
 		"POST /v1/docs/search": {"/v1/docs/search", ask, 403},
 		"GET /v1/docs/search":  {"/v1/docs/search?min_score=0&query=" + canary + "&collection=" + ada.collection, nil, 403},
+		"GET /v1/docs/suggest": {"/v1/docs/suggest?q=" + canary[:len(canary)-1] + "&collection=" + ada.collection, nil, 403},
+		"POST /v1/docs/events": {"/v1/docs/events", map[string]any{
+			"type": "click", "request_id": "6f1c2a34-5b6d-4e7f-8a90-b1c2d3e4f506", "document_id": ada.document,
+		}, 202},
 		"POST /v1/chat/stream": {"/v1/chat/stream", map[string]any{"message": canary, "conversation_id": ada.conversation}, 404},
 		"POST /v1/analytics/events": {"/v1/analytics/events", map[string]any{
 			"type": "click", "request_id": "request-of-ada", "document_id": ada.document,

@@ -80,6 +80,7 @@ func TestAskingQuestions(t *testing.T) {
 	p.ask("Who replaces a broken lamp?")
 	p.sees("replaced by the night shift")
 	p.Until(`location.pathname.startsWith("/ask/")`)
+	p.Until(`hit("Good answer")`) // it is stored: what was written of it has left the page
 	p.hit("Source 1: Lamps")
 	p.sees("Spare lamps are in room 12.")
 	p.accessibleHere("the passage of a citation")
