@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 )
 
 //go:embed docs
@@ -21,25 +20,32 @@ func Unpack(folder string) error {
 	if err != nil {
 		return fmt.Errorf("read the demo documents: %w", err)
 	}
-	if err := removeOthers(folder, docs); err != nil {
+	if err := os.MkdirAll(folder, 0o750); err != nil {
+		return fmt.Errorf("create the folder of the demo documents: %w", err)
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return fmt.Errorf("open the folder of the demo documents: %w", err)
+	}
+	defer func() { _ = root.Close() }() // it is only a way to the files
+	if err := removeOthers(root, docs); err != nil {
 		return fmt.Errorf("remove what is no demo document: %w", err)
 	}
 	err = fs.WalkDir(docs, ".", func(name string, entry fs.DirEntry, err error) error {
-		target := filepath.Join(folder, filepath.FromSlash(name))
 		if err != nil {
 			return err
 		}
 		if entry.IsDir() {
-			return os.MkdirAll(target, 0o755)
+			return root.MkdirAll(name, 0o750)
 		}
 		content, err := fs.ReadFile(docs, name)
 		if err != nil {
 			return err
 		}
-		if old, err := os.ReadFile(target); err == nil && bytes.Equal(old, content) {
+		if old, err := root.ReadFile(name); err == nil && bytes.Equal(old, content) {
 			return nil
 		}
-		return os.WriteFile(target, content, 0o644)
+		return root.WriteFile(name, content, 0o600)
 	})
 	if err != nil {
 		return fmt.Errorf("write the demo documents: %w", err)
@@ -48,20 +54,13 @@ func Unpack(folder string) error {
 }
 
 // removeOthers removes the files of a folder that are no documents, such as those of another version of the program.
-func removeOthers(folder string, docs fs.FS) error {
-	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
+func removeOthers(root *os.Root, docs fs.FS) error {
+	return fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		name, err := filepath.Rel(folder, path)
-		if err != nil {
-			return err
-		}
-		if _, err := fs.Stat(docs, filepath.ToSlash(name)); errors.Is(err, fs.ErrNotExist) {
-			return os.Remove(path)
+		if _, err := fs.Stat(docs, name); errors.Is(err, fs.ErrNotExist) {
+			return root.Remove(name)
 		}
 		return nil
 	})
