@@ -53,6 +53,11 @@ export const labelNames = [
   'errorInvalid',
   'errorOther',
   'errorNumber',
+  'version',
+  'allVersions',
+  'helpful',
+  'unhelpful',
+  'thanks',
 ] as const;
 export type LabelName = (typeof labelNames)[number];
 

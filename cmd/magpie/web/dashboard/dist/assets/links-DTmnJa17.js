@@ -1,1 +1,0 @@
-import{n as e}from"./Title-gYQVAvH9.js";import{r as t}from"./useRouter-BGv3IODG.js";import{n}from"./link-CQC-bWdi.js";import{P as r}from"./i18n-DV8lDjG-.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
