@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"context"
-	"maps"
 	"sync"
 	"time"
 
@@ -23,7 +22,7 @@ type ready struct {
 
 	mu   sync.Mutex
 	at   time.Time
-	last map[string]float64
+	last map[string]float64 // is never changed, but replaced
 }
 
 // Ready adds the results of readiness checks by the name of the checked part, instead
@@ -47,13 +46,13 @@ func (r *ready) get() map[string]float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if time.Since(r.at) < readyAge {
-		return maps.Clone(r.last)
+		return r.last
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 	defer cancel()
 	var mu sync.Mutex
 	var running sync.WaitGroup
-	r.last = map[string]float64{}
+	now := map[string]float64{}
 	for part, check := range r.checks {
 		running.Go(func() {
 			value := 1.0
@@ -62,10 +61,10 @@ func (r *ready) get() map[string]float64 {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			r.last[part] = value
+			now[part] = value
 		})
 	}
 	running.Wait()
-	r.at = time.Now()
-	return maps.Clone(r.last)
+	r.at, r.last = time.Now(), now
+	return now
 }

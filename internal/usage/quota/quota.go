@@ -91,7 +91,7 @@ func (q *Quota) Close() {
 // Charge counts one query of the viewer as Take does. Queries of Magpie itself, on
 // the command line or in benchmarks, are free.
 func (q *Quota) Charge(ctx context.Context) error {
-	if v, ok := viewer.From(ctx); ok && v.Surface == viewer.SurfaceInternal {
+	if isInternal(ctx) {
 		return nil
 	}
 	scope, err := viewer.ScopeOf(ctx)
@@ -101,10 +101,16 @@ func (q *Quota) Charge(ctx context.Context) error {
 	return q.Take(ctx, scope)
 }
 
+// isInternal reports whether a query is Magpie's own, which is not counted.
+func isInternal(ctx context.Context) bool {
+	v, ok := viewer.From(ctx)
+	return ok && v.Surface == viewer.SurfaceInternal
+}
+
 // ChargeTyping counts a search of a query that is being typed: the first of TypingFraction
 // of a workspace counts a query as Charge does, on each node.
 func (q *Quota) ChargeTyping(ctx context.Context) error {
-	if v, ok := viewer.From(ctx); ok && v.Surface == viewer.SurfaceInternal {
+	if isInternal(ctx) {
 		return nil
 	}
 	scope, err := viewer.ScopeOf(ctx)

@@ -41,7 +41,7 @@ function vocabulary(value: (text: string) => string, text: (text: string) => str
     }
     return undefined;
   };
-  return { add, find, isEmpty: () => exact.size + patterns.length === 0 };
+  return { add, find };
 }
 
 const value = (said: string): string => values.find(said) ?? said;
@@ -58,7 +58,7 @@ export function word(said: string): string {
   const at = said.indexOf(': ');
   const subject = at < 0 ? undefined : values.find(said.slice(0, at));
   const found = subject === undefined ? (texts.find(said) ?? values.find(said)) : undefined;
-  if (found !== undefined || at < 0 || texts.isEmpty()) return found ?? said;
+  if (found !== undefined || at < 0) return found ?? said;
   const before = said.slice(0, at);
   return `${subject ?? texts.find(before) ?? before}: ${word(said.slice(at + 2))}`;
 }

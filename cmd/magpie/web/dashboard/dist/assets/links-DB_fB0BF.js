@@ -1,1 +1,0 @@
-import{n as e}from"./Title-Dyz3AWNp.js";import{r as t}from"./useRouter-DGq3YDaT.js";import{n}from"./link-Bay4xqfr.js";import{P as r}from"./i18n-B8iW_971.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
