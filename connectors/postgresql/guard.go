@@ -38,7 +38,7 @@ func Inspect(text string) (*Statement, error) {
 	if err := sqldb.CheckText(text); err != nil {
 		return nil, err
 	}
-	tree, err := pgquery.Parse(text)
+	tree, err := parse(text)
 	if err != nil {
 		return nil, &connectors.QueryError{Refused: true, Code: "42601", Message: "The statement cannot be read: " + sqldb.QuoteName(err.Error())}
 	}
