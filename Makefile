@@ -16,6 +16,9 @@ FUZZTIME ?= 10s
 BENCH ?=
 # More flags of the soak: make soak SOAK='--minutes 60'
 SOAK ?=
+# What make release builds, and as which version: make release VERSION=v1.2.0 TARGETS=linux/amd64
+TARGETS ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64
+VERSION ?=
 # Judged sets that make eval measures; those that are not there are left out.
 JUDGED ?= testdata/judged $(patsubst %/qrels.tsv,%,$(wildcard ../shared/retrieval/*/qrels.tsv))
 SITE := cmd/magpie/web/dashboard
@@ -34,7 +37,7 @@ packages = $(shell grep -rl --include='*_test.go' '^func $(1)' . | xargs -n 1 di
 # What a recipe with tests ends with: the servers that tests share stop, and the outcome stays.
 finish = go run ./internal/tools/testservers && exit $$status
 
-.PHONY: help setup setup-tests build dashboard verify-dashboard demo up down run test test-race verify lint fmt gen bench soak eval fuzz test-mcp test-clickhouse clean
+.PHONY: help setup setup-tests build dashboard verify-dashboard demo up down run test test-race verify lint fmt gen bench soak eval fuzz test-mcp test-clickhouse release test-packages clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -123,7 +126,14 @@ test-mcp: setup ## run the conformance suite of the Model Context Protocol, from
 test-clickhouse: ## run the tests of ClickHouse on a current engine, from npm, beside the distribution's
 	@scripts/test-clickhouse.sh
 
+release: ## build archives, Debian packages, lists of modules and checksums in dist/; TARGETS and VERSION choose
+	@go run ./internal/tools/release -targets '$(TARGETS)' -version '$(VERSION)' -out dist
+
+test-packages: ## test the Debian package, the image, the Compose file and the Helm chart, with their own libraries
+	@cd internal/tools/debian && go test ./...
+	@cd internal/tools/deploycheck && go test ./...
+
 clean: build ## remove built programs and the data of the private servers
 	@go run ./internal/tools/testservers -remove
 	@bin/magpie down --purge
-	@rm -rf bin .magpie
+	@rm -rf bin dist .magpie

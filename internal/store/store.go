@@ -112,6 +112,18 @@ func Migrate(ctx context.Context, url string) error {
 	return withOwner(url, func(db *sql.DB) error { return migrations.Up(ctx, db) })
 }
 
+// Grant makes a login a member of the role of the application, which the migrations
+// create. The login at url must be the owner's; it must be able to create roles.
+func Grant(ctx context.Context, url, login string) error {
+	return withOwner(url, func(db *sql.DB) error {
+		statement := "grant " + AppRole + " to " + pgx.Identifier{login}.Sanitize()
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("as a superuser run: %s: %w", statement, err)
+		}
+		return nil
+	})
+}
+
 // Status lists the migrations of the database at url.
 func Status(ctx context.Context, url string) (steps []migrations.Step, err error) {
 	err = withOwner(url, func(db *sql.DB) error {

@@ -3,7 +3,6 @@ package system
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -23,14 +22,6 @@ const (
 	// maxCollections bounds the collections of a report.
 	maxCollections = 500
 )
-
-// Version is the program's version as its build recorded it.
-func Version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "devel"
-}
 
 // Options configure a System. All fields are required.
 type Options struct {

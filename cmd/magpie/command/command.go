@@ -35,6 +35,7 @@ type grammar struct {
 
 	Serve   serveCommand   `cmd:"" group:"run" help:"Serve HTTP: GraphQL, REST, health, metrics."`
 	Worker  workerCommand  `cmd:"" group:"run" help:"Run syncs and schedules."`
+	Health  healthCommand  `cmd:"" group:"run" help:"Ask a server or worker on this machine whether it is ready."`
 	Migrate migrateCommand `cmd:"" group:"run" help:"Bring the database schema up to date, or show where it stands."`
 
 	Users        usersCommand        `cmd:"" group:"operate" help:"People who may sign in."`

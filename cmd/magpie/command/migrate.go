@@ -24,16 +24,23 @@ func (r *runtime) owner() (*config.Config, error) {
 	return c, nil
 }
 
-type migrateUp struct{}
+type migrateUp struct {
+	Grant string `placeholder:"LOGIN" help:"Then let this login of PostgreSQL work as the application: that of DATABASE_URL."`
+}
 
 // Run migrates the database.
-func (migrateUp) Run(r *runtime) error {
+func (m migrateUp) Run(r *runtime) error {
 	c, err := r.owner()
 	if err != nil {
 		return err
 	}
 	if err := store.Migrate(r, c.OwnerURL()); err != nil {
 		return err
+	}
+	if m.Grant != "" {
+		if err := store.Grant(r, c.OwnerURL(), m.Grant); err != nil {
+			return err
+		}
 	}
 	return r.console.Result(map[string]string{"status": "current"}, func() { r.console.Note("The schema is current.") })
 }

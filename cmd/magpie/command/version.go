@@ -1,23 +1,18 @@
 package command
 
-import (
-	"runtime/debug"
-
-	"github.com/magpie-search/magpie/internal/system"
-)
+import "github.com/magpie-search/magpie/internal/system"
 
 type versionCommand struct{}
 
-// Run prints the version.
+// Run prints what the program was built from.
 func (versionCommand) Run(r *runtime) error {
-	v := map[string]string{"version": system.Version(), "go": "", "revision": ""}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		v["go"] = info.GoVersion
-		for _, setting := range info.Settings {
-			if setting.Key == "vcs.revision" {
-				v["revision"] = setting.Value
+	b := system.ReadBuild()
+	return r.console.Result(b, func() {
+		r.console.Printf("magpie %s\n", b.Version)
+		for _, line := range [][2]string{{"commit", b.Commit}, {"date", b.Date}, {"go", b.Go}} {
+			if line[1] != "" {
+				r.console.Printf("%-8s%s\n", line[0], line[1])
 			}
 		}
-	}
-	return r.console.Result(v, func() { r.console.Printf("magpie %s %s %s\n", v["version"], v["go"], v["revision"]) })
+	})
 }
