@@ -70,7 +70,7 @@ func run(t *testing.T, folder, name string, arguments ...string) string {
 	t.Helper()
 	c := exec.Command(name, arguments...)
 	c.Dir = folder
-	c.Env = append(os.Environ(), "GIT_COMMITTER_DATE=2026-03-04T05:06:07+01:00", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+	c.Env = append(os.Environ(), "GIT_AUTHOR_DATE=2026-03-04T05:06:07+01:00", "GIT_COMMITTER_DATE=2026-03-04T05:06:07+01:00", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
 	output, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", c, err, output)
