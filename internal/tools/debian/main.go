@@ -116,7 +116,7 @@ func (o order) describe() (*nfpm.Info, error) {
 			Suggests:   []string{"caddy", "tesseract-ocr"},
 			Contents:   append(contents, further...),
 			Scripts:    nfpm.Scripts{PostInstall: deploy("debian", "postinst"), PreRemove: deploy("debian", "prerm"), PostRemove: deploy("debian", "postrm")},
-			Deb:        nfpm.Deb{Compression: "xz"},
+			Deb:        nfpm.Deb{Compression: "zstd"},
 		},
 	})
 	if err := nfpm.PrepareForPackager(info, "deb"); err != nil {
