@@ -24,7 +24,7 @@ func TestDatabasesHaveASchemaSync(t *testing.T) {
 		t.Errorf("update: %s", changed.body)
 	}
 	both := h.ask(t, ada.viewer, `mutation($i: ID!) { updateConnector(id: $i, input: {schemaSync: {scheduleInterval: "1h"}, docSync: {scheduleInterval: "2h"}}) { id } }`, map[string]any{"i": id})
-	if both.code() != "invalid_request" || !strings.Contains(both.body, "schema_sync") {
+	if both.code() != "invalid_request" || !strings.Contains(both.body, "schemaSync: ") {
 		t.Errorf("both: %s", both.body)
 	}
 	bucket := h.ask(t, ada.viewer, `mutation($i: ID!) { createConnector(input: {name: "Bucket", type: "s3", collection: $i, config: {bucket: "docs"}}) `+fields+` }`, map[string]any{"i": ada.collection})
@@ -32,7 +32,7 @@ func TestDatabasesHaveASchemaSync(t *testing.T) {
 		t.Errorf("a bucket: %s", bucket.body)
 	}
 	wrong := h.ask(t, ada.viewer, `mutation($i: ID!) { updateConnector(id: $i, input: {schemaSync: {scheduleInterval: "1h"}}) { id } }`, map[string]any{"i": bucket.at("createConnector.id")})
-	if wrong.code() != "invalid_request" || !strings.Contains(wrong.body, "schema_sync") {
+	if wrong.code() != "invalid_request" || !strings.Contains(wrong.body, "schemaSync: ") {
 		t.Errorf("a bucket's schema: %s", wrong.body)
 	}
 	// Both ways of trying a connection open the database; nothing listens there.

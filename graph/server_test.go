@@ -133,8 +133,8 @@ func TestCredentialsAreNeverShownAndPartialUpdatesKeepOtherFields(t *testing.T) 
 		"config.bucket":           `config: {bucket: null}`,
 		"config.nonsense":         `config: {nonsense: 1}`,
 		"credentials.accessKeyId": `credentials: {accessKeyId: 1}`,
-		"doc_sync.sync_strategy":  `docSync: {syncStrategy: "sometimes"}`,
-		"schedule_interval":       `docSync: {scheduleInterval: "5m"}`,
+		"syncStrategy":            `docSync: {syncStrategy: "sometimes"}`,
+		"scheduleInterval":        `docSync: {scheduleInterval: "5m"}`,
 		"name":                    `name: " "`,
 	} {
 		got := h.ask(t, ada.viewer, `mutation($i: ID!) { updateConnector(id: $i, input: {`+input+`}) { id } }`, map[string]any{"i": id})

@@ -128,7 +128,7 @@ func (r *route) apiError(list gqlerror.List) error {
 	if seconds, ok := first.Extensions["retryAfter"].(int); ok && e.RetryAfter == 0 {
 		e.RetryAfter = time.Duration(seconds) * time.Second
 	}
-	// Resolvers use the GraphQL name of an input, which may differ from the REST name.
+	// Resolvers name an input as GraphQL does.
 	if name, problem, ok := strings.Cut(e.Message, ": "); ok && code == apierr.InvalidRequest {
 		if wire := wireName(r.fields, name); wire != "" {
 			e.Field, e.Message = wire, wire+": "+problem
@@ -137,21 +137,38 @@ func (r *route) apiError(list gqlerror.List) error {
 	return e
 }
 
-// wireName returns the REST name of an operation's input field, or "".
+// wireName returns the REST name of an operation's input, or "". The operation names it
+// by its path, such as filters.dateAfter or ranges[2], or by the end of its path.
 func wireName(fields []field, name string) string {
+	name = strings.TrimPrefix(name, inputPrefix)
+	if wire := wireNameBy(fields, name, func(variable string) string { return strings.TrimPrefix(variable, inputPrefix) }); wire != "" {
+		return wire
+	}
+	return wireNameBy(fields, name, func(variable string) string { return variable[strings.LastIndexByte(variable, '.')+1:] })
+}
+
+// inputPrefix is the beginning of the variables of an input object.
+const inputPrefix = "input."
+
+// wireNameBy returns the REST name of an input whose variable has a name, or "".
+func wireNameBy(fields []field, name string, of func(variable string) string) string {
 	for _, f := range fields {
 		switch f.kind {
 		case group:
-			if inner := wireName(f.fields, name); inner != "" {
+			if inner := wireNameBy(f.fields, name, of); inner != "" {
 				return f.name + "." + inner
 			}
+			if whole, _, nested := cutLast(f.fields[0].variable); nested && of(whole) == name {
+				return f.name
+			}
+			continue
 		case objects:
 			if inner := f.itemWireName(name); inner != "" {
 				return inner
 			}
 		}
-		if f.kind != group && f.variable[strings.LastIndexByte(f.variable, '.')+1:] == name {
-			return f.name
+		if inside, ok := strings.CutPrefix(name, of(f.variable)); ok && (inside == "" || inside[0] == '.' || inside[0] == '[') {
+			return f.name + inside
 		}
 	}
 	return ""

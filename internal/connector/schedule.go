@@ -28,9 +28,9 @@ func (s Schedules) choose(kind connectors.Kind) (*Schedule, error) {
 	case s.Schema == nil:
 		return s.Documents, nil
 	case !kind.AttachesDatabase():
-		return nil, apierr.Invalid("schema_sync", "is for connectors that attach a database; this one has doc_sync")
+		return nil, apierr.Invalid("schemaSync", "is for connectors that attach a database; others have a schedule of documents")
 	case s.Documents != nil:
-		return nil, apierr.Invalid("schema_sync", "cannot be given together with doc_sync")
+		return nil, apierr.Invalid("schemaSync", "cannot be given together with a schedule of documents")
 	default:
 		return s.Schema, nil
 	}
@@ -50,7 +50,7 @@ func (c *Connectors) setSchedule(m *ent.ConnectorMutation, row *ent.Connector, k
 	if text := given.Strategy; text != nil {
 		strategy = entconnector.SyncStrategy(strings.ToUpper(*text))
 		if entconnector.SyncStrategyValidator(strategy) != nil || *text != strings.ToLower(*text) {
-			return apierr.Invalid("doc_sync.sync_strategy", "must be manual or scheduled")
+			return apierr.Invalid("syncStrategy", "must be manual or scheduled")
 		}
 	}
 	if given.Interval != nil {

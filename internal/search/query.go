@@ -124,7 +124,7 @@ func validateOffset(offset int) error {
 
 func validateMinScore(score float64) error {
 	if math.IsNaN(score) || score < 0 || score > 1 {
-		return apierr.Invalid("min_score", "must be between 0 and 1")
+		return apierr.Invalid("minScore", "must be between 0 and 1")
 	}
 	return nil
 }

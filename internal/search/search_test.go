@@ -93,13 +93,13 @@ func TestInvalidQueriesAreRefused(t *testing.T) {
 	f := newFixture(t)
 	id := f.tenant()
 	for field, q := range map[string]search.Query{
-		"query":       {Text: " \n\t\u3000", Limit: 10},
-		"limit":       {Text: "x", Limit: 0},
-		"limit ":      {Text: "x", Limit: 101},
-		"offset":      {Text: "x", Limit: 10, Offset: -1},
-		"min_score":   {Text: "x", Limit: 10, MinScore: 1.01},
-		"min_score ":  {Text: "x", Limit: 10, MinScore: -0.01},
-		"min_score  ": {Text: "x", Limit: 10, MinScore: math.NaN()},
+		"query":      {Text: " \n\t\u3000", Limit: 10},
+		"limit":      {Text: "x", Limit: 0},
+		"limit ":     {Text: "x", Limit: 101},
+		"offset":     {Text: "x", Limit: 10, Offset: -1},
+		"minScore":   {Text: "x", Limit: 10, MinScore: 1.01},
+		"minScore ":  {Text: "x", Limit: 10, MinScore: -0.01},
+		"minScore  ": {Text: "x", Limit: 10, MinScore: math.NaN()},
 	} {
 		_, err := f.engine.Search(t.Context(), id.scope, q)
 		if e := apierr.From(err); e.Code != apierr.InvalidRequest || e.Field != strings.TrimSpace(field) {

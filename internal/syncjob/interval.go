@@ -23,7 +23,7 @@ func ParseInterval(text string) (time.Duration, error) {
 			return time.ParseDuration(text)
 		}
 	}
-	return 0, apierr.Invalid("schedule_interval", "must be one of "+strings.Join(Intervals(), ", "))
+	return 0, apierr.Invalid("scheduleInterval", "must be one of "+strings.Join(Intervals(), ", "))
 }
 
 // NextStart returns the first time after now that is a whole number of intervals

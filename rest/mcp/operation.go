@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
+	"unicode"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2"
@@ -128,5 +130,23 @@ func toError(operation string, list gqlerror.List) error {
 	if code.Status() == http.StatusInternalServerError {
 		return &apierr.Error{Code: apierr.Internal, Message: "The operation failed on our side; try again.", Op: operation, Cause: errors.Join(first, first.Err)}
 	}
-	return &apierr.Error{Code: code, Message: first.Message, Op: operation, Cause: first.Err}
+	message := first.Message
+	if input, problem, ok := strings.Cut(message, ": "); ok && code == apierr.InvalidRequest {
+		message = argumentName(input) + ": " + problem
+	}
+	return &apierr.Error{Code: code, Message: message, Op: operation, Cause: first.Err}
+}
+
+// argumentName returns the name of a tool's argument, which is that of the operation's
+// input in snake case: min_score for minScore.
+func argumentName(input string) string {
+	var out strings.Builder
+	for _, c := range input {
+		if unicode.IsUpper(c) {
+			out.WriteByte('_')
+			c = unicode.ToLower(c)
+		}
+		out.WriteRune(c)
+	}
+	return out.String()
 }

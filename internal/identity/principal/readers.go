@@ -247,9 +247,9 @@ func (s *Store) Restrict(ctx context.Context, scope viewer.Scope, document uuid.
 	}
 	switch n := len(emails) + len(domains) + len(groups); {
 	case n == 0:
-		return nil, apierr.Invalid("input", "name at least one person, domain or group; unrestrictDocument ends a restriction")
+		return nil, apierr.Invalid("users", "name at least one person, domain or group; a restriction ends by deleting it")
 	case n > maxRestriction:
-		return nil, apierr.Invalid("input", fmt.Sprintf("name at most %d people, domains and groups", maxRestriction))
+		return nil, apierr.Invalid("users", fmt.Sprintf("name at most %d people, domains and groups", maxRestriction))
 	}
 	principals := make([]string, 0, len(emails)+len(domains)+len(groups))
 	for _, email := range emails {
