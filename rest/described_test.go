@@ -120,11 +120,32 @@ func closeAnswers(document map[string]any) {
 	}
 }
 
+// allowNull gives a schema of any value all types: without, the validator of OpenAPI 3.0
+// refuses null.
+func allowNull(schema map[string]any) {
+	for key := range schema {
+		if key != "description" {
+			return
+		}
+	}
+	scalars := []any{"string", "number", "boolean", "object", "null"}
+	schema["type"] = append([]any{"array"}, scalars...)
+	schema["items"] = map[string]any{"type": scalars}
+}
+
 func closeObjects(at any) {
 	switch at := at.(type) {
 	case map[string]any:
 		if _, ok := at["properties"].(map[string]any); ok && at["type"] != nil {
 			at["additionalProperties"] = false
+		}
+		if items, ok := at["items"].(map[string]any); ok {
+			allowNull(items)
+		}
+		if properties, ok := at["properties"].(map[string]any); ok {
+			for _, property := range properties {
+				allowNull(property.(map[string]any))
+			}
 		}
 		for key, inner := range at {
 			if key != "example" && key != "examples" {
@@ -208,6 +229,9 @@ func (d *description) problems(sent *recordedRequest, answer *httptest.ResponseR
 	request := &openapi3filter.RequestValidationInput{Request: sent.Request, PathParams: parameters, Route: route, Options: d.options}
 	response := &openapi3filter.ResponseValidationInput{RequestValidationInput: request, Status: status, Header: answer.Header(), Options: d.options}
 	response.SetBodyBytes(answer.Body.Bytes())
+	if code := wrongCode(route.Operation, answer); code != "" {
+		report("the response has the code %s, which no example of the status has", code)
+	}
 	key := fmt.Sprint(sent.Method, route.Path, status, answer.Header()["Content-Type"], len(answer.Header()), answer.Body)
 	if _, loaded := d.checked.LoadOrStore(key, true); !loaded {
 		if err := openapi3filter.ValidateResponse(context.Background(), response); err != nil {
@@ -233,6 +257,27 @@ func (d *description) problems(sent *recordedRequest, answer *httptest.ResponseR
 		report("the rejected request is valid: %s", answer.Body)
 	}
 	return problems
+}
+
+// wrongCode returns the code of an error that the document shows no example of for the
+// status of the response, or "".
+func wrongCode(o *openapi3.Operation, answer *httptest.ResponseRecorder) string {
+	described := o.Responses.Status(answer.Code)
+	if answer.Code < 400 || described == nil {
+		return ""
+	}
+	var body struct {
+		Error struct{ Code string }
+	}
+	if json.Unmarshal(answer.Body.Bytes(), &body) != nil {
+		return ""
+	}
+	for _, example := range described.Value.Content["application/json"].Examples {
+		if example.Value.Value.(map[string]any)["error"].(map[string]any)["code"] == body.Error.Code {
+			return ""
+		}
+	}
+	return body.Error.Code
 }
 
 // isBeyondSchema reports whether an error is about something that schemas cannot
@@ -263,8 +308,11 @@ func (d *description) unrouted(sent *recordedRequest, answer *httptest.ResponseR
 	switch answer.Code {
 	case http.StatusNotFound:
 		name += "NotFound"
-	case http.StatusMethodNotAllowed:
-		name += "MethodNotAllowed"
+	case http.StatusMethodNotAllowed: // of no operation, so that only the introduction has it
+		name += "NotFound"
+		if answer.Header().Get("Allow") == "" {
+			return errors.New("no header Allow")
+		}
 	default:
 		return fmt.Errorf("status %d for an unknown path or method", answer.Code)
 	}
@@ -310,11 +358,8 @@ func (d *description) eventProblems(route *routers.Route, body string) (problems
 // eventSchema returns the schema of the events of a stream, or nil.
 func (d *description) eventSchema(o *openapi3.Operation) *openapi3.Schema {
 	media := o.Responses.Status(http.StatusOK).Value.Content["text/event-stream"]
-	item, _ := media.Extensions["x-itemSchema"].(map[string]any)
-	reference, _ := item["$ref"].(string)
-	schema := d.doc.Components.Schemas[strings.TrimPrefix(reference, "#/components/schemas/")]
-	if schema == nil {
-		return nil
+	if content := media.Schema.Value.ContentSchema; content != nil && content.Value.Items != nil {
+		return content.Value.Items.Value
 	}
-	return schema.Value
+	return nil
 }

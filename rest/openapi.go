@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/vektah/gqlparser/v2/ast"
 
@@ -40,13 +39,13 @@ type describer struct {
 	doc        *openapi.Document
 	names      map[string]string // object schema names by signature
 	samples    openapi.Samples
-	ids        map[string]bool // used operation IDs
+	bodies     map[string]string // names of the response bodies by operation
 }
 
 // describe returns the OpenAPI document of a table of routes.
 func (t *Transport) describe(table []*route, version string) (*openapi.Document, error) {
 	d := &describer{
-		schema: t.schema, operations: t.operations, limits: t.limits, ids: map[string]bool{}, samples: samples(),
+		schema: t.schema, operations: t.operations, limits: t.limits, bodies: map[string]string{}, samples: samples(),
 		doc: &openapi.Document{
 			OpenAPI: "3.1.0",
 			Info: openapi.Info{
@@ -109,7 +108,7 @@ func (d *describer) operation(r *route) (*openapi.Operation, error) {
 	o := d.operations[r.Operation]
 	root := o.root(r)
 	out := &openapi.Operation{
-		OperationID: d.id(r), Summary: d.summary(r), Tags: []string{d.tag(r)}, Security: []map[string][]string{},
+		OperationID: r.id(), Summary: summary(r.id()), Tags: []string{d.tag(r)}, Security: []map[string][]string{},
 		Description: sentence(root.field.Description),
 	}
 	if r.Status == http.StatusNoContent {
@@ -165,32 +164,6 @@ func (o *operation) root(r *route) member {
 	return o.shape.members[max(i, 0)] // the only one, for answer "." and streams
 }
 
-// id returns a unique operation ID: the name of the operation, followed by the method
-// and the surface where needed.
-func (d *describer) id(r *route) string {
-	id := strings.ToLower(r.Operation[:1]) + r.Operation[1:]
-	for _, suffix := range []string{"", "By" + r.Method[:1] + strings.ToLower(r.Method[1:]), "On" + title(string(r.Surface))} {
-		if id += suffix; !d.ids[id] {
-			break
-		}
-	}
-	d.ids[id] = true
-	return id
-}
-
-// summary returns the name of the operation in words.
-func (d *describer) summary(r *route) string {
-	var words strings.Builder
-	for i, c := range r.Operation {
-		if i > 0 && unicode.IsUpper(c) {
-			words.WriteByte(' ')
-			c = unicode.ToLower(c)
-		}
-		words.WriteRune(c)
-	}
-	return words.String()
-}
-
 // tag returns the tag of a route: public, or the first path segment of the dashboard
 // route.
 func (d *describer) tag(r *route) string {
@@ -216,7 +189,7 @@ func (d *describer) success(r *route, o *operation) (*openapi.Response, error) {
 	case o.stream:
 		out.Description = "The answer as a stream of server-sent events. An error before the first event is an error response."
 		out.Headers.Set(conversationHeader, &openapi.Header{Ref: "#/components/headers/" + conversationHeader})
-		out.Content = openapi.MapOf("text/event-stream", d.events(o))
+		out.Content = openapi.MapOf(eventStream, d.events(o))
 	default:
 		schema := openapi.Of(openapi.Object)
 		target, field := o.shape, (*ast.FieldDefinition)(nil)
@@ -242,7 +215,7 @@ func (d *describer) success(r *route, o *operation) (*openapi.Response, error) {
 			schema.Properties.Set("next_cursor", next)
 			schema.Required = append(schema.Required, "next_cursor")
 		}
-		name := r.Operation + "Response"
+		name := d.bodyName(r)
 		d.doc.Components.Schemas.Set(name, schema)
 		out.Content = openapi.MapOf("application/json", &openapi.MediaType{Schema: openapi.Refer(name), Example: d.sample("", schema)})
 	}
@@ -280,6 +253,3 @@ func withoutResult(text string) string {
 	}
 	return text
 }
-
-// title returns a word in lower case with an upper case first letter.
-func title(word string) string { return word[:1] + strings.ToLower(word[1:]) }

@@ -220,26 +220,16 @@ func scalar(name string) *openapi.Schema {
 		return openapi.Of(openapi.Number)
 	case "Boolean":
 		return openapi.Of(openapi.Boolean)
-	case "Any":
-		return &openapi.Schema{Type: openapi.Types{openapi.String, openapi.Number, openapi.Boolean}}
-	case "DatabaseValue":
-		return &openapi.Schema{Type: openapi.Types{openapi.String, openapi.Number, openapi.Boolean}}
-	case "AuditValue": // anything
-		s := openapi.Of(openapi.String)
-		s.Type = append(s.Type, openapi.Number, openapi.Boolean, openapi.Array, openapi.Object)
-		s.Items = &openapi.Schema{}
-		return s
 	case "Map":
 		s := openapi.Of(openapi.Object)
 		s.AdditionalProperties = new(true)
 		return s
-	default:
+	default: // any value; languages of clients have no types for a choice of scalars
 		return &openapi.Schema{}
 	}
 }
 
-// events describes a stream. The schema of the text is general; x-itemSchema
-// describes its events.
+// events describes a stream: a text whose content is a sequence of events.
 func (d *describer) events(o *operation) *openapi.MediaType {
 	s := o.shape.lookup("event")
 	item := &openapi.Schema{Description: "One event: its name and its data, parsed as JSON."}
@@ -250,12 +240,12 @@ func (d *describer) events(o *operation) *openapi.MediaType {
 		case "ChatStart":
 			continue // sent as a header
 		case "StreamError", "AgentError":
-			name, data = "error", "Error"
+			name, data = "error", errorName
 		default:
 			d.component(data, func() *openapi.Schema { return d.object(s, kind.Name) })
 		}
 		event := openapi.Of(openapi.Object)
-		event.Properties.Set("event", &openapi.Schema{Const: name})
+		event.Properties.Set("event", &openapi.Schema{Type: openapi.Types{openapi.String}, Const: name})
 		event.Properties.Set("data", openapi.Refer(data))
 		event.Required = []string{"event", "data"}
 		item.OneOf = append(item.OneOf, event)
@@ -266,6 +256,8 @@ func (d *describer) events(o *operation) *openapi.MediaType {
 	name := o.name + "Event"
 	d.doc.Components.Schemas.Set(name, item)
 	schema := openapi.Of(openapi.String)
+	schema.ContentMediaType, schema.ContentSchema = eventStream, openapi.Of(openapi.Array)
+	schema.ContentSchema.Items = openapi.Refer(name)
 	schema.Description = "Server-sent events. The data of each event is one JSON value. Comment lines keep an idle stream open. The last event marks the end of the answer, or is error."
-	return &openapi.MediaType{Schema: schema, ItemSchema: openapi.Refer(name), Example: text.String()}
+	return &openapi.MediaType{Schema: schema, Example: text.String()}
 }

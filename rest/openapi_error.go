@@ -71,7 +71,6 @@ func (d *describer) errorExamples() []errorExample {
 		{[]audience{signInAudience}, apierr.CodeNotFound, "Provider not found"},
 		{[]audience{keyAudience}, apierr.CodeNotFound, "Conversation not found"},
 		{[]audience{keyAudience, sessionAudience}, apierr.CodeNotFound, "Page not found"},
-		{[]audience{keyAudience, sessionAudience}, apierr.MethodNotAllowed, "Method not allowed; this path allows GET, HEAD, POST"},
 		{[]audience{sessionAudience}, apierr.Conflict, "The connector is disabled; enable it before you sync it."},
 		{[]audience{signInAudience}, apierr.Conflict, "The invitation has expired; ask for a new one"},
 		{nil, apierr.TooLarge, "The request body may have at most " + bytesText(d.limits.Body)},
@@ -122,7 +121,7 @@ func errorResponseName(to audience, status int) string {
 
 // addErrors adds the error responses, one component for each status and audience.
 func (d *describer) addErrors() {
-	d.doc.Components.Schemas.Set("Error", errorSchema(nil))
+	d.doc.Components.Schemas.Set(errorName, errorSchema())
 	for _, to := range audiences() {
 		for rows := d.errorExamples(); len(rows) > 0; {
 			status, same := rows[0].code.Status(), 1
@@ -136,14 +135,14 @@ func (d *describer) addErrors() {
 }
 
 func (d *describer) addErrorResponse(to audience, status int, rows []errorExample) {
-	var codes []any
-	media := &openapi.MediaType{}
+	var codes []string
+	media := &openapi.MediaType{Schema: openapi.Refer(errorName)}
 	for _, row := range rows {
 		if row.to != nil && !slices.Contains(row.to, to) {
 			continue
 		}
-		if !slices.Contains(codes, any(row.code)) {
-			codes = append(codes, row.code)
+		if !slices.Contains(codes, string(row.code)) {
+			codes = append(codes, string(row.code))
 		}
 		name, value := string(row.code), map[string]any{"error": map[string]any{"code": row.code, "message": row.message}}
 		for n := 2; ; n++ {
@@ -157,11 +156,8 @@ func (d *describer) addErrorResponse(to audience, status int, rows []errorExampl
 	if len(codes) == 0 {
 		return
 	}
-	media.Schema = errorSchema(codes)
-	out := &openapi.Response{Description: http.StatusText(status), Headers: d.standardHeaders(to), Content: openapi.MapOf("application/json", media)}
+	out := &openapi.Response{Description: http.StatusText(status) + ": " + strings.Join(codes, " or ") + ".", Headers: d.standardHeaders(to), Content: openapi.MapOf("application/json", media)}
 	switch {
-	case status == http.StatusMethodNotAllowed:
-		out.Headers.Set("Allow", &openapi.Header{Ref: "#/components/headers/Allow"})
 	case status == http.StatusTooManyRequests:
 		out.Headers.Set("Retry-After", &openapi.Header{Ref: "#/components/headers/Retry-After"})
 	case status == http.StatusServiceUnavailable:
@@ -175,13 +171,13 @@ func (d *describer) addErrorResponse(to audience, status int, rows []errorExampl
 	d.doc.Components.Responses.Set(errorResponseName(to, status), out)
 }
 
-// errorSchema returns the schema of an error with one of the codes; nil means any.
-func errorSchema(codes []any) *openapi.Schema {
+// errorName is the name of the component of every error.
+const errorName = "Error"
+
+// errorSchema returns the schema of an error.
+func errorSchema() *openapi.Schema {
 	code := openapi.Of(openapi.String)
-	code.Enum = codes
-	if codes == nil {
-		code.Description = "One of the codes of the error answers; new ones may be added."
-	}
+	code.Description = "One of the codes of the error answers; new ones may be added."
 	message := openapi.Of(openapi.String)
 	message.Description = "A message for people, safe to display."
 	inner := openapi.Of(openapi.Object)
@@ -208,7 +204,6 @@ func (d *describer) addHeaders() {
 		{remainingHeader, "The remaining requests.", count()},
 		{resetHeader, "The time at which all requests are available again, in Unix seconds.", count()},
 		{"Retry-After", "The seconds to wait before a retry.", count()},
-		{"Allow", "The methods of the path.", openapi.Of(openapi.String)},
 		{"WWW-Authenticate", "Bearer.", openapi.Of(openapi.String)},
 		{conversationHeader, "The ID of the conversation.", id},
 	} {

@@ -94,7 +94,7 @@ func (d *describer) queryParameter(r *route, f *field, name string) *openapi.Par
 // requestBody describes a JSON body.
 func (d *describer) requestBody(r *route, id string) *openapi.RequestBody {
 	schema := d.objectSchema(r, r.fields)
-	name := strings.ToUpper(id[:1]) + id[1:] + "Request"
+	name := title(id) + "Request"
 	d.doc.Components.Schemas.Set(name, schema)
 	return &openapi.RequestBody{
 		Required:    len(schema.Required)+len(schema.OneOf) > 0 && !r.refreshes, // whose token may be in a cookie
@@ -110,7 +110,7 @@ func (d *describer) objectSchema(r *route, fields []field) *openapi.Schema {
 		if f.required && f.unless != "" {
 			return &openapi.Schema{OneOf: []*openapi.Schema{d.objectSchema(r, alternative(fields, at, f.unless)), d.objectSchema(r, alternative(fields, -1, f.name))}}
 		}
-		inner := d.fieldSchema(r, &f)
+		inner := withoutDefault(d.fieldSchema(r, &f))
 		if f.required {
 			schema.Required = append(schema.Required, f.name)
 		} else if f.single == "" {
@@ -123,6 +123,19 @@ func (d *describer) objectSchema(r *route, fields []field) *openapi.Schema {
 		}
 	}
 	return schema
+}
+
+// withoutDefault moves the default of a field of a body to its description: generated
+// types require fields that have a default.
+func withoutDefault(s *openapi.Schema) *openapi.Schema {
+	if s.Default == nil {
+		return s
+	}
+	if !strings.Contains(strings.ToLower(s.Description), "default") {
+		s.Description = strings.TrimSpace(fmt.Sprintf("%s The default is %v.", s.Description, s.Default))
+	}
+	s.Default = nil
+	return s
 }
 
 // alternative returns fields without the named one. Instead, the field at an index is

@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// eventStream is the media type of server-sent events.
+const eventStream = "text/event-stream"
+
 // appendEvent appends a server-sent event. Each line of the data gets its own data
 // field, so that data cannot forge fields. Line breaks in the name become spaces.
 func appendEvent(to []byte, name string, data []byte) []byte {

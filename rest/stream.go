@@ -196,7 +196,7 @@ func (e streamEvent) conversation() string {
 // startStream sends the header of the stream.
 func (x *exchange) startStream() {
 	h := x.w.Header()
-	h.Set("Content-Type", "text/event-stream")
+	h.Set("Content-Type", eventStream)
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no") // proxies must not buffer events
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -91,13 +91,11 @@ type Response struct {
 	Content     Map[*MediaType] `json:"content,omitzero"`
 }
 
-// MediaType is the format of a body. ItemSchema describes the items of a sequence,
-// like itemSchema of OpenAPI 3.2.
+// MediaType is the format of a body.
 type MediaType struct {
-	Schema     *Schema       `json:"schema"`
-	ItemSchema *Schema       `json:"x-itemSchema,omitempty"`
-	Example    any           `json:"example,omitempty"`
-	Examples   Map[*Example] `json:"examples,omitzero"`
+	Schema   *Schema       `json:"schema"`
+	Example  any           `json:"example,omitempty"`
+	Examples Map[*Example] `json:"examples,omitzero"`
 }
 
 // Example is one of several sample values.

@@ -39,6 +39,7 @@ type Schema struct {
 	AdditionalProperties *bool        `json:"additionalProperties,omitempty"` // nil allows any
 	OneOf                []*Schema    `json:"oneOf,omitempty"`
 	ContentMediaType     string       `json:"contentMediaType,omitempty"`
+	ContentSchema        *Schema      `json:"contentSchema,omitempty"` // of the decoded content of a string
 	Deprecated           bool         `json:"deprecated,omitempty"`
 }
 

@@ -1,0 +1,151 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// served writes the OpenAPI document of a running Magpie to a new folder and returns the
+// folder.
+func served(t *testing.T) string {
+	t.Helper()
+	s := start(t, nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/openapi.json", nil)
+	must(t, err)
+	answer, err := s.client.Do(request)
+	must(t, err)
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(answer.Body)
+	must(t, err)
+	folder := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(folder, "openapi.json"), raw, 0o600))
+	return folder
+}
+
+// npmTool returns a command of a package of the folder node, which works in another
+// folder. The test is skipped where npm could not install the package.
+func npmTool(t *testing.T, folder, name string, arguments ...string) *exec.Cmd {
+	t.Helper()
+	program, err := filepath.Abs(filepath.Join("node", "node_modules", ".bin", name))
+	must(t, err)
+	if _, err := os.Stat(program); err != nil {
+		t.Skipf("%s is not installed, and needs npm: npm ci, in cmd/magpie/conformance/node", name)
+	}
+	command := exec.CommandContext(t.Context(), program, arguments...)
+	command.Dir = folder
+	command.Env = append(command.Environ(), "CI=1", "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true")
+	return command
+}
+
+// The interface has paths of agents that match the same URLs: an id may stand where
+// another path has from-template. The server prefers literal segments, which the rule
+// cannot be told.
+func TestRedoclyFindsNothingButThePathsOfTheInterface(t *testing.T) {
+	t.Parallel()
+	folder := served(t)
+	excepted, err := os.ReadFile(filepath.Join("..", "..", "..", "rest", "testdata", ".redocly.lint-ignore.yaml"))
+	must(t, err)
+	for _, c := range []struct {
+		name           string
+		reported, kept int
+	}{{"without the exceptions", 3, 0}, {"with them", 0, 3}} {
+		if c.kept > 0 {
+			must(t, os.WriteFile(filepath.Join(folder, ".redocly.lint-ignore.yaml"), excepted, 0o600))
+		}
+		command := npmTool(t, folder, "redocly", "lint", "openapi.json", "--format=json")
+		out, err := command.Output()
+		if err != nil {
+			t.Fatalf("%v\n%s\n%s", err, out, stderrOf(err))
+		}
+		var report struct {
+			Totals   struct{ Errors, Warnings, Ignored int }
+			Problems []struct {
+				RuleID, Message string
+				Ignored         bool
+			}
+		}
+		must(t, json.Unmarshal(out, &report))
+		if got := report.Totals; got.Errors != 0 || got.Warnings != c.reported || got.Ignored != c.kept {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+		for _, problem := range report.Problems {
+			if problem.RuleID != "no-ambiguous-paths" || !strings.Contains(problem.Message, "/api/v1/agents/from-template/{templateId}") {
+				t.Errorf("%s: %s: %s", c.name, problem.RuleID, problem.Message)
+			}
+		}
+	}
+}
+
+func TestOpenapiTypescriptGeneratesTypes(t *testing.T) {
+	t.Parallel()
+	folder := served(t)
+	if out, err := npmTool(t, folder, "openapi-typescript", "openapi.json", "--output", "api.d.ts").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	program := `import type { components, operations, paths } from "./api";
+type Found = components["schemas"]["SearchDocsResponseBody"];
+export const asked: components["schemas"]["SearchDocsRequest"] = { query: "a", filters: { doc_types: ["guide"] } };
+export const first = (found: Found): string | null => found.data.results[0]?.title ?? null;
+export const wrong: components["schemas"]["Error"] = { error: { code: "forbidden", message: "Host not allowed" } };
+export const event: components["schemas"]["ChatEvent"] = { event: "content", data: { delta: "a" } };
+export type Made = operations["createConnector"]["responses"]["201"]["content"]["application/json"];
+export type Path = paths["/v1/docs/search"]["post"];
+`
+	must(t, os.WriteFile(filepath.Join(folder, "use.ts"), []byte(program), 0o600))
+	check := func() (string, error) {
+		out, err := npmTool(t, folder, "tsc", "--noEmit", "--strict", "--target", "es2022", "--moduleResolution", "bundler", "--module", "esnext", "use.ts", "api.d.ts").CombinedOutput()
+		return string(out), err
+	}
+	if out, err := check(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	must(t, os.WriteFile(filepath.Join(folder, "use.ts"), []byte(strings.Replace(program, `{ query: "a"`, `{ query: 1`, 1)), 0o600))
+	if out, err := check(); err == nil || !strings.Contains(out, "TS2322") {
+		t.Errorf("a query that is a number is accepted: %v\n%s", err, out)
+	}
+}
+
+// The module of the generator also has what its code imports by default.
+func TestOapiCodegenGeneratesCodeThatCompiles(t *testing.T) {
+	t.Parallel()
+	folder := served(t)
+	source := filepath.Join("..", "..", "..", "internal", "tools", "oapicodegen")
+	for _, name := range []string{"go.mod", "go.sum", "generated.go"} {
+		content, err := os.ReadFile(filepath.Join(source, name))
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(folder, name), content, 0o600))
+	}
+	run := func(arguments ...string) (string, string, error) {
+		command := exec.CommandContext(t.Context(), "go", arguments...)
+		command.Dir = folder
+		command.Env = append(command.Environ(), "GOWORK=off", "GOFLAGS=-trimpath")
+		out, err := command.Output()
+		return string(out), stderrOf(err), err
+	}
+	if _, problem, err := run("mod", "download"); err != nil {
+		t.Skipf("the modules of the generator are not here, and cannot be downloaded: %s", problem)
+	}
+	code, problem, err := run("tool", "oapi-codegen", "openapi.json")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, problem)
+	}
+	for _, want := range []string{"func (c *Client) SearchDocs(", "func (c *Client) CreateConnector(", "type ServerInterface interface"} {
+		if !strings.Contains(code, want) {
+			t.Errorf("the code has no %s", want)
+		}
+	}
+	if testing.Short() {
+		return // the package client, which every build compiles, is generated by the same program
+	}
+	must(t, os.Mkdir(filepath.Join(folder, "openapi"), 0o700))
+	must(t, os.WriteFile(filepath.Join(folder, "openapi", "openapi.go"), []byte(code), 0o600))
+	if _, problem, err := run("build", "./openapi"); err != nil {
+		t.Fatalf("%v\n%s", err, problem)
+	}
+}
