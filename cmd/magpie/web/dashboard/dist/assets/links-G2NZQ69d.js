@@ -1,1 +1,0 @@
-import{n as e}from"./Title-DrUjh4xb.js";import{r as t}from"./useRouter-DqBXZ386.js";import{n}from"./link-y-nf_p9i.js";import{P as r}from"./i18n-xFMqDlom.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
