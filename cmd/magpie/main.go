@@ -13,10 +13,13 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		<-ctx.Done()
-		stop() // a second signal ends the process immediately
+		first, _ := (<-signals).(syscall.Signal)
+		cancel(command.Interrupted{Signal: first})
+		signal.Stop(signals) // a second signal ends the process immediately
 	}()
 	os.Exit(command.Run(ctx, os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Drivers: wire.LogRedis}))
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -184,9 +185,28 @@ type Config struct {
 
 	// DataDir is the data folder of `magpie dev`; empty is .magpie in this folder or above.
 	DataDir string `env:"MAGPIE_DATA"`
-	// NoColor and Terminal are the common variables about the abilities of a terminal.
-	NoColor  string `env:"NO_COLOR"`
-	Terminal string `env:"TERM"`
+	// NoColor, Terminal and TerminalColumns are the common variables about the abilities of a terminal.
+	NoColor         string `env:"NO_COLOR"`
+	Terminal        string `env:"TERM"`
+	TerminalColumns string `env:"COLUMNS"`
+
+	// URL and Token are the Magpie that commands operate over HTTP.
+	URL   string `env:"MAGPIE_URL"`
+	Token Secret `env:"MAGPIE_TOKEN"`
+	// Profile is the name of a profile of ProfilesFile that commands use.
+	Profile string `env:"MAGPIE_PROFILE"`
+	// ProfilesFile has the profiles that `magpie login` makes; empty is magpie/profiles.json in the user's folder of
+	// settings.
+	ProfilesFile string `env:"MAGPIE_PROFILES"`
+}
+
+// Columns returns the width of the terminal by COLUMNS, or 0 if it says none.
+func (c *Config) Columns() int {
+	n, err := strconv.Atoi(c.TerminalColumns)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
 }
 
 // OwnerURL returns the database with the login of the schema owner.

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -78,7 +77,7 @@ type agentsCreate struct {
 // Run makes the agent.
 func (c agentsCreate) Run(r *runtime) error {
 	if c.Prompt != "" && c.PromptFile != "" {
-		return errors.New("give --prompt or --prompt-file, not both")
+		return usagef("give --prompt or --prompt-file, not both")
 	}
 	prompt := c.Prompt
 	if c.PromptFile != "" {
@@ -89,7 +88,7 @@ func (c agentsCreate) Run(r *runtime) error {
 		prompt = read
 	}
 	if prompt == "" && c.Template == "" {
-		return errors.New("give --prompt, --prompt-file or --template")
+		return usagef("give --prompt, --prompt-file or --template")
 	}
 	return r.operate(func(api *client.Client) error {
 		input := client.Variables{"name": c.Name}

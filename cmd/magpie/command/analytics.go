@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -62,7 +61,7 @@ type analyticsRow struct {
 func (c analyticsCommand) Run(r *runtime) error {
 	return r.operate(func(api *client.Client) error {
 		if c.Days < 1 {
-			return errors.New("--days must be 1 or more")
+			return usagef("--days must be 1 or more")
 		}
 		now := time.Now().UTC()
 		v := client.Variables{"first": c.First, "to": now.Format(time.RFC3339), "from": now.AddDate(0, 0, 1-c.Days).Format(time.RFC3339)}

@@ -147,7 +147,7 @@ type automationsCreate struct {
 // Run makes the automation.
 func (c automationsCreate) Run(r *runtime) error {
 	if (c.File == "") == (c.Template == "") {
-		return errors.New("give a file or --template")
+		return usagef("give a file or --template")
 	}
 	return r.operate(func(api *client.Client) error {
 		input, err := c.input(r, api)
@@ -189,7 +189,7 @@ func (c automationsCreate) input(r *runtime, api *client.Client) (client.Variabl
 		input["agentId"] = row.ID
 	}
 	if input["agentId"] == nil {
-		return nil, errors.New("give the agent: --agent, or agentId in the file")
+		return nil, usagef("give the agent: --agent, or agentId in the file")
 	}
 	if c.Service {
 		input["runAs"] = "SERVICE"

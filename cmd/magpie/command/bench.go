@@ -37,7 +37,7 @@ type benchServiceCommand struct {
 // Run measures a Magpie that it starts, and deletes its data at the end.
 func (c benchServiceCommand) Run(r *runtime) error {
 	if c.Passages < 1 || c.Queries < 1 {
-		return errors.New("--passages and --queries must be 1 or more")
+		return usagef("--passages and --queries must be 1 or more")
 	}
 	docs, remove, err := benchDocs(c.DemoDocs)
 	if err != nil {

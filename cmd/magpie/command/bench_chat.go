@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -27,11 +26,11 @@ type benchChatCommand struct {
 func (c *benchChatCommand) check() error {
 	switch {
 	case c.Streams < 1 || c.Rounds < 1 || c.Passages < 1:
-		return errors.New("--streams, --rounds and --passages must be 1 or more")
+		return usagef("--streams, --rounds and --passages must be 1 or more")
 	case c.Tokens < 1:
-		return errors.New("--tokens must be 1 or more")
+		return usagef("--tokens must be 1 or more")
 	case c.Think < 0 || c.Gap < 0:
-		return errors.New("--think and --gap must be 0 or more")
+		return usagef("--think and --gap must be 0 or more")
 	}
 	return nil
 }

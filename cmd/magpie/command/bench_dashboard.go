@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -22,11 +21,11 @@ type benchDashboardCommand struct {
 func (c *benchDashboardCommand) check() error {
 	switch {
 	case c.Collections < 10 || c.Connectors < 10 || c.Documents < 100:
-		return errors.New("--collections and --connectors must be 10 or more, --documents 100 or more")
+		return usagef("--collections and --connectors must be 10 or more, --documents 100 or more")
 	case len(c.Clients) == 0 || c.Clients[0] < 1:
-		return errors.New("--clients must be 1 or more")
+		return usagef("--clients must be 1 or more")
 	case !(c.Seconds > 0):
-		return errors.New("--seconds must be more than 0")
+		return usagef("--seconds must be more than 0")
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/magpie-search/magpie/cmd/magpie/console"
@@ -25,15 +24,15 @@ type benchLoadCommand struct {
 func (c *benchLoadCommand) check() error {
 	switch {
 	case c.Clients < 1:
-		return errors.New("--clients must be 1 or more")
+		return usagef("--clients must be 1 or more")
 	case !(c.Seconds > 0):
-		return errors.New("--seconds must be more than 0")
+		return usagef("--seconds must be more than 0")
 	case c.Streams < 0:
-		return errors.New("--streams must be 0 or more")
+		return usagef("--streams must be 0 or more")
 	case c.Passages < 1 || c.Questions < 1:
-		return errors.New("--passages and --questions must be 1 or more")
+		return usagef("--passages and --questions must be 1 or more")
 	case (c.URL == "") != (c.Key == ""):
-		return errors.New("--url and --key belong together")
+		return usagef("--url and --key belong together")
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ type benchParseCommand struct {
 // Run measures the parser of the settings.
 func (c *benchParseCommand) Run(r *runtime) (err error) {
 	if c.Pages < 1 || c.Rows < 1 || c.Least <= 0 {
-		return errors.New("--pages, --rows and --least must be more than 0")
+		return usagef("--pages, --rows and --least must be more than 0")
 	}
 	if len(c.Folders) == 0 {
 		c.Folders = []string{filepath.Join("testdata", "formats")}

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,17 +27,17 @@ type benchSearchCommand struct {
 func (c *benchSearchCommand) check() error {
 	switch {
 	case len(c.Passages) == 0 || slices.Min(c.Passages) < 1:
-		return errors.New("--passages must be 1 or more")
+		return usagef("--passages must be 1 or more")
 	case !slices.IsSorted(c.Passages):
-		return errors.New("--passages must be in ascending order: the collection grows from one to the next")
+		return usagef("--passages must be in ascending order: the collection grows from one to the next")
 	case len(c.Clients) == 0 || slices.Min(c.Clients) < 1:
-		return errors.New("--clients must be 1 or more")
+		return usagef("--clients must be 1 or more")
 	case !(c.Seconds > 0):
-		return errors.New("--seconds must be more than 0")
+		return usagef("--seconds must be more than 0")
 	case c.Questions < 1:
-		return errors.New("--questions must be 1 or more")
+		return usagef("--questions must be 1 or more")
 	case c.Rounds < 1:
-		return errors.New("--rounds must be 1 or more")
+		return usagef("--rounds must be 1 or more")
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -26,15 +25,15 @@ type benchSoakCommand struct {
 func (c *benchSoakCommand) check() error {
 	switch {
 	case !(c.Minutes > 0):
-		return errors.New("--minutes must be more than 0")
+		return usagef("--minutes must be more than 0")
 	case c.Passages < 1 || c.Clients < 1 || c.Writers < 1:
-		return errors.New("--passages, --clients and --writers must be 1 or more")
+		return usagef("--passages, --clients and --writers must be 1 or more")
 	case !(c.Writes > 0):
-		return errors.New("--writes must be more than 0")
+		return usagef("--writes must be more than 0")
 	case c.Report <= 0:
-		return errors.New("--report must be more than 0")
+		return usagef("--report must be more than 0")
 	case !(c.Growth >= 0):
-		return errors.New("--growth must be 0 or more")
+		return usagef("--growth must be 0 or more")
 	}
 	return nil
 }

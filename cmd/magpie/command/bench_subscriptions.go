@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -22,9 +21,9 @@ type benchSubscriptionsCommand struct {
 func (c *benchSubscriptionsCommand) check() error {
 	switch {
 	case c.Count < 1 || c.Sessions < 1 || c.Events < 1:
-		return errors.New("--count, --sessions and --events must be 1 or more")
+		return usagef("--count, --sessions and --events must be 1 or more")
 	case c.Idle < time.Second:
-		return errors.New("--idle must be 1s or more")
+		return usagef("--idle must be 1s or more")
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/magpie-search/magpie/cmd/magpie/console"
@@ -18,7 +17,7 @@ type benchSyncCommand struct {
 // Run measures a Magpie that it starts, and deletes its data at the end.
 func (c benchSyncCommand) Run(r *runtime) error {
 	if c.Objects < 1 || c.Repeat < 1 {
-		return errors.New("--objects and --repeat must be 1 or more")
+		return usagef("--objects and --repeat must be 1 or more")
 	}
 	machine := bench.ThisMachine() // before the load of the benchmark
 	var result *bench.SyncResult

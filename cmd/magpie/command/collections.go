@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -198,7 +197,7 @@ func byName[T any](what, name string, rows []T, of func(T) (string, uuid.UUID)) 
 	return found, nil
 }
 
-var errNothing = errors.New("give something to change; --help lists what can be")
+var errNothing = usagef("give something to change; --help lists what can be")
 
 // optional adds an input that was given.
 func optional(input client.Variables, rowName, value string) {

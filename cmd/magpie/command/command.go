@@ -2,10 +2,13 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"maps"
+	"strings"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 
@@ -73,6 +76,9 @@ type globals struct {
 	LogFormat   string `placeholder:"FORMAT" help:"text or json."`
 	Workspace   string `placeholder:"ID|NAME" help:"Workspace to operate on; the only one when left out."`
 	JSON        bool   `help:"Print results as JSON."`
+	Quiet       bool   `short:"q" help:"Print results, warnings and errors only."`
+
+	ShowVersion versionFlag `name:"version" help:"Print the version."`
 }
 
 // runtime is what commands run with.
@@ -87,9 +93,45 @@ type runtime struct {
 // exitCode unwinds the parser when it has printed help.
 type exitCode int
 
+// Exit codes. A command that a signal has ended returns signalBase and the number of the
+// signal, as shells do: 130 for an interrupt.
+const (
+	failed     = 1
+	misused    = 2
+	signalBase = 128
+)
+
+// Interrupted is the cause of the end of a context by a signal.
+type Interrupted struct{ Signal syscall.Signal }
+
+// Error implements error.
+func (i Interrupted) Error() string { return i.Signal.String() }
+
+// Is reports that it is a cancellation.
+func (Interrupted) Is(target error) bool { return target == context.Canceled }
+
+// usageError is an error of the command line that shows while a command runs.
+type usageError struct{ error }
+
+func usagef(format string, arguments ...any) error {
+	return usageError{fmt.Errorf(format, arguments...)}
+}
+
+// codeOf returns the exit code of a command that has failed with an error.
+func codeOf(ctx context.Context, err error) int {
+	if i, ok := errors.AsType[Interrupted](context.Cause(ctx)); ok {
+		return signalBase + int(i.Signal)
+	}
+	if _, ok := errors.AsType[usageError](err); ok {
+		return misused
+	}
+	return failed
+}
+
 // Run runs the command that the arguments name and returns the exit code: 0, 1
-// for a failure, 2 for a command line that cannot be understood. It prints
-// errors itself, one line each. The end of ctx stops the command.
+// for a failure, 2 for a command line that cannot be understood, 128 and the number of
+// the signal after Interrupted. It prints errors itself, one line each. The end of ctx
+// stops the command.
 func Run(ctx context.Context, arguments []string, streams Streams) (code int) {
 	var g grammar
 	parser, err := kong.New(&g,
@@ -106,7 +148,7 @@ func Run(ctx context.Context, arguments []string, streams Streams) (code int) {
 	)
 	if err != nil {
 		_, _ = fmt.Fprintf(streams.Err, "magpie: %s\n", err)
-		return 1
+		return failed
 	}
 	defer func() {
 		switch cause := recover().(type) {
@@ -123,17 +165,31 @@ func Run(ctx context.Context, arguments []string, streams Streams) (code int) {
 	parsed, err := parser.Parse(arguments)
 	if err != nil {
 		_, _ = fmt.Fprintf(streams.Err, "magpie: %s (magpie --help lists the commands)\n", client.Message(err))
-		return 2
+		return misused
 	}
+	trimLists(parsed)
 	r := &runtime{Context: ctx, globals: g.globals, streams: streams}
 	if err = r.prepare(); err == nil {
 		err = parsed.Run(r)
 	}
 	if err != nil {
 		_, _ = fmt.Fprintf(streams.Err, "magpie: %s\n", client.Message(err))
-		return 1
+		return codeOf(ctx, err)
 	}
 	return 0
+}
+
+// trimLists removes the blanks around the parts of lists, which people write after commas.
+func trimLists(parsed *kong.Context) {
+	for _, flag := range parsed.Flags() {
+		list, ok := flag.Target.Interface().([]string)
+		if !ok || flag.Tag.Sep != ',' {
+			continue
+		}
+		for i, part := range list {
+			list[i] = strings.TrimSpace(part)
+		}
+	}
 }
 
 // prepare makes the console, which settings have a say in.
@@ -144,7 +200,8 @@ func (r *runtime) prepare() error {
 	}
 	r.drivers(slog.New(slog.DiscardHandler)) // what they say is of use to long-lived parts, which say so
 	r.console = console.New(console.Options{
-		Out: r.streams.Out, Err: r.streams.Err, JSON: r.JSON, Plain: c.NoColor != "" || c.Terminal == "dumb",
+		Out: r.streams.Out, Err: r.streams.Err, JSON: r.JSON, Quiet: r.Quiet, Columns: c.Columns(),
+		Plain: c.NoColor != "" || c.Terminal == "dumb",
 	})
 	return nil
 }

@@ -228,7 +228,7 @@ func (c connectorsUpdate) Run(r *runtime) error {
 		optional(input, "name", c.Name)
 		switch {
 		case c.Enabled && c.Disabled:
-			return errors.New("--enabled and --disabled exclude each other")
+			return usagef("--enabled and --disabled exclude each other")
 		case c.Enabled, c.Disabled:
 			input["enabled"] = c.Enabled
 		}

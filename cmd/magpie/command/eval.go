@@ -50,13 +50,13 @@ type evaluated struct {
 func (c *evalCommand) Run(r *runtime) error {
 	switch {
 	case c.FromTraffic && len(c.Sets) > 0, c.SQL != "" && (c.FromTraffic || len(c.Sets) > 0):
-		return errors.New("give one of --set, --from-traffic and --sql")
+		return usagef("give one of --set, --from-traffic and --sql")
 	case c.SQL != "":
 		return c.sql(r)
 	case c.FromTraffic:
 		return c.fromTraffic(r)
 	case len(c.Sets) == 0:
-		return errors.New("give --set DIR, a judged set, or --from-traffic, or --sql DIR")
+		return usagef("give --set DIR, a judged set, or --from-traffic, or --sql DIR")
 	}
 	var modes []eval.Mode
 	for _, m := range eval.Modes() {
@@ -66,7 +66,7 @@ func (c *evalCommand) Run(r *runtime) error {
 	}
 	written := modes[len(modes)-1].Name // hybrid comes last
 	if c.File != "" && len(c.Sets) > 1 {
-		return errors.New("--run writes the ranking of one set: give one --set")
+		return usagef("--run writes the ranking of one set: give one --set")
 	}
 	settings, err := r.settings(nil)
 	if err != nil {

@@ -70,7 +70,7 @@ func (c *evalCommand) sql(r *runtime) error {
 		return err
 	}
 	if c.Samples && c.Attached {
-		return errors.New("--sample-rows is for databases that are made: with --attached, set the option sampleRows of the connectors and sync them")
+		return usagef("--sample-rows is for databases that are made: with --attached, set the option sampleRows of the connectors and sync them")
 	}
 	var figures sqlFigures
 	examine := func(app *wire.App, workspace uuid.UUID) error {

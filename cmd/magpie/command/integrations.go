@@ -196,7 +196,7 @@ type integrationsCreate struct {
 // Run makes the integration.
 func (c integrationsCreate) Run(r *runtime) error {
 	if (c.File == "") == (c.Provider == "") {
-		return errors.New("give a file or --provider")
+		return usagef("give a file or --provider")
 	}
 	return r.operate(func(api *client.Client) error {
 		input, err := c.input(r, api)

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -139,7 +138,7 @@ type keysCreate struct {
 func (c keysCreate) Run(r *runtime) error {
 	return r.operate(func(api *client.Client) error {
 		if c.AllCollections == (len(c.Collection) > 0) {
-			return errors.New("give --collection, or --all-collections")
+			return usagef("give --collection, or --all-collections")
 		}
 		input := client.Variables{"name": c.Name, "allowedHosts": c.Host, "allowAllCollections": c.AllCollections, "requireSignature": c.RequireSignature, "databaseTools": c.DatabaseTools}
 		reach, err := collectionIDs(r, api, c.Collection)
@@ -224,7 +223,7 @@ func (c keysUpdate) Run(r *runtime) error {
 			return err
 		}
 		if len(input) == 0 {
-			return errors.New("give something to change")
+			return usagef("give something to change")
 		}
 		var answer struct {
 			Key client.Key `json:"key"`
@@ -247,7 +246,7 @@ func (c keysUpdate) input(ctx context.Context, api *client.Client) (client.Varia
 	}
 	switch {
 	case c.AllCollections && len(c.Collection) > 0:
-		return nil, errors.New("give --collection, or --all-collections")
+		return nil, usagef("give --collection, or --all-collections")
 	case c.AllCollections:
 		input["allowAllCollections"] = true
 	case len(c.Collection) > 0:
@@ -290,7 +289,7 @@ func (c keysUpdate) limits(input client.Variables) error {
 	default:
 		n, err := strconv.Atoi(c.RatePerMinute)
 		if err != nil {
-			return errors.New("--rate-per-minute must be a number, or default")
+			return usagef("--rate-per-minute must be a number, or default")
 		}
 		input["rateLimitPerMinute"] = n
 	}
@@ -301,7 +300,7 @@ func (c keysUpdate) limits(input client.Variables) error {
 	default:
 		d, err := time.ParseDuration(c.Expires)
 		if err != nil {
-			return errors.New("--expires must be a time such as 2160h, or never")
+			return usagef("--expires must be a time such as 2160h, or never")
 		}
 		input["expiresAt"] = after(d)
 	}
@@ -318,7 +317,7 @@ type keysRotate struct {
 func (c keysRotate) Run(r *runtime) error {
 	return r.operate(func(api *client.Client) error {
 		if c.Overlap%time.Minute != 0 {
-			return errors.New("--overlap must be whole minutes")
+			return usagef("--overlap must be whole minutes")
 		}
 		v := client.Variables{"id": c.ID, "overlapMinutes": int(c.Overlap / time.Minute)}
 		if c.Expires != 0 {

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -32,7 +31,7 @@ func (c quotaSet) Run(r *runtime) error {
 	if c.Limit != "default" {
 		n, err := strconv.ParseInt(c.Limit, 10, 64)
 		if err != nil {
-			return errors.New("--limit must be a number, or default")
+			return usagef("--limit must be a number, or default")
 		}
 		limit = &n
 	}

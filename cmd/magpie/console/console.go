@@ -6,11 +6,10 @@ import (
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode/utf8"
 
-	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 
 	"github.com/magpie-search/magpie/internal/humanize"
 )
@@ -21,7 +20,7 @@ type Console struct {
 	out, err           io.Writer
 	outWidth, errWidth int // columns; 0 if not a terminal
 	color              bool
-	json               bool
+	json, quiet        bool
 	now                func() time.Time
 }
 
@@ -30,6 +29,10 @@ type Options struct {
 	Out, Err io.Writer
 	// JSON prints results as JSON and suppresses notes and progress.
 	JSON bool
+	// Quiet suppresses notes and progress; results and warnings stay.
+	Quiet bool
+	// Columns is the width of a terminal; 0 asks the terminal.
+	Columns int
 	// Plain disables colours and progress bars.
 	Plain bool
 	// Now is the clock; default time.Now.
@@ -38,31 +41,33 @@ type Options struct {
 
 // New returns a console. Terminals get colours and progress bars.
 func New(o Options) *Console {
-	c := &Console{out: o.Out, err: o.Err, json: o.JSON, now: o.Now}
+	c := &Console{out: o.Out, err: o.Err, json: o.JSON, quiet: o.Quiet || o.JSON, now: o.Now}
 	if c.now == nil {
 		c.now = time.Now
 	}
+	c.outWidth = terminalWidth(o.Out, o.Columns)
 	if !o.Plain {
-		c.outWidth, c.errWidth = width(o.Out), width(o.Err)
+		c.errWidth = terminalWidth(o.Err, o.Columns)
 		c.color = c.outWidth > 0
 	}
 	return c
 }
 
-// width returns the number of columns of a terminal, or 0 for other writers.
-func width(w io.Writer) int {
+// terminalWidth returns the number of columns of a terminal, or 0 for other writers. A number
+// above 0 replaces that of the terminal.
+func terminalWidth(w io.Writer, columns int) int {
 	file, ok := w.(*os.File)
-	if !ok {
+	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return 0
 	}
-	size, err := unix.IoctlGetWinsize(int(file.Fd()), unix.TIOCGWINSZ)
-	if err != nil {
-		return 0
+	if columns > 0 {
+		return columns
 	}
-	if size.Col == 0 {
+	size, _, err := term.GetSize(int(file.Fd()))
+	if err != nil || size == 0 {
 		return 80
 	}
-	return int(size.Col)
+	return size
 }
 
 // JSON reports whether results are printed as JSON.
@@ -88,14 +93,14 @@ func (c *Console) Printf(format string, arguments ...any) {
 	_, _ = fmt.Fprintf(c.out, format, arguments...) // the pipe may be closed
 }
 
-// Note writes a line to the error output unless Options.JSON is set.
+// Note writes a line to the error output unless Options.JSON or Options.Quiet is set.
 func (c *Console) Note(format string, arguments ...any) {
-	if !c.json {
+	if !c.quiet {
 		_, _ = fmt.Fprintf(c.err, format+"\n", arguments...)
 	}
 }
 
-// Warn writes a line to the error output, also if Options.JSON is set.
+// Warn writes a line to the error output in any case.
 func (c *Console) Warn(format string, arguments ...any) {
 	_, _ = fmt.Fprintf(c.err, format+"\n", arguments...)
 }
@@ -115,23 +120,6 @@ func pad(text string, columns int) string {
 		return text + strings.Repeat(" ", missing)
 	}
 	return text
-}
-
-// Table prints rows in aligned columns. Without rows it prints the text empty.
-func (c *Console) Table(header []string, rows [][]string, empty string) {
-	if len(rows) == 0 {
-		c.Note("%s", empty)
-		return
-	}
-	table := tabwriter.NewWriter(c.out, 0, 4, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, strings.Join(header, "\t"))
-	for _, row := range rows {
-		for i, cell := range row {
-			row[i] = oneLine(cell)
-		}
-		_, _ = fmt.Fprintln(table, strings.Join(row, "\t"))
-	}
-	_ = table.Flush() // the pipe may be closed
 }
 
 // Pairs prints names and values in aligned columns.

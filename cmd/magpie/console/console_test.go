@@ -113,3 +113,22 @@ func TestWrapNeverBreaksWords(t *testing.T) {
 		}
 	}
 }
+
+func TestQuietLeavesResultsAndWarnings(t *testing.T) {
+	t.Parallel()
+	var out, err bytes.Buffer
+	tick := &clock{at: time.Unix(1_700_000_000, 0)}
+	c := console.New(console.Options{Out: &out, Err: &err, Quiet: true, Now: tick.now})
+	c.Note("a note")
+	p := c.Progress("sync")
+	tick.at = tick.at.Add(time.Minute)
+	p.Show(1, 2, "")
+	c.Table([]string{"ID"}, nil, "There are none.")
+	c.Warn("a warning")
+	if e := c.Result(1, func() { c.Printf("plain\n") }); e != nil {
+		t.Fatal(e)
+	}
+	if out.String() != "plain\n" || err.String() != "a warning\n" {
+		t.Errorf("%q %q", out.String(), err.String())
+	}
+}

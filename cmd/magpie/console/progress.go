@@ -15,7 +15,7 @@ const (
 )
 
 // Progress displays the progress of an operation: a bar on a terminal, and a line
-// every few seconds elsewhere. It displays nothing if Options.JSON is set.
+// every few seconds elsewhere. It displays nothing if Options.JSON or Options.Quiet is set.
 type Progress struct {
 	console *Console
 	label   string
@@ -41,7 +41,7 @@ func (p *Progress) Show(done, total int, note string) {
 	if p.console.errWidth > 0 {
 		interval = drawInterval
 	}
-	if p.console.json || !p.last.IsZero() && now.Sub(p.last) < interval {
+	if p.console.quiet || !p.last.IsZero() && now.Sub(p.last) < interval {
 		return
 	}
 	p.last = now
