@@ -194,7 +194,7 @@ func agentOf(ctx context.Context, api *client.Client, nameOrID string) (agentRow
 		if err != nil {
 			return agentRow{}, err
 		}
-		if id, err = byName("agent", nameOrID, rows, func(a agentRow) (string, uuid.UUID) { return a.Name, a.ID }); err != nil {
+		if id, err = byName("agent", nameOrID, "agents", rows, func(a agentRow) (string, uuid.UUID) { return a.Name, a.ID }); err != nil {
 			return agentRow{}, err
 		}
 	}
@@ -259,7 +259,7 @@ func templateOf(ctx context.Context, api *client.Client, nameOrID string) (templ
 	}
 	id, err := uuid.Parse(nameOrID)
 	if err != nil {
-		if id, err = byName("template", nameOrID, rows, func(t templateRow) (string, uuid.UUID) { return t.Name, t.ID }); err != nil {
+		if id, err = byName("template", nameOrID, "agents templates", rows, func(t templateRow) (string, uuid.UUID) { return t.Name, t.ID }); err != nil {
 			return templateRow{}, err
 		}
 	}

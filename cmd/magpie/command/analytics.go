@@ -5,16 +5,14 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/magpie-search/magpie/internal/client"
 )
 
 type analyticsCommand struct {
-	Days       int        `default:"30" help:"Days up to today, in UTC."`
-	First      int        `default:"10" help:"Length of the lists, 1 to 100."`
-	Collection string     `help:"Only questions to this collection (id or name)."`
-	Key        *uuid.UUID `help:"Only questions by this pair of keys (id)."`
+	Days       int    `default:"30" help:"Days up to today, in UTC."`
+	First      int    `default:"10" help:"Length of the lists, 1 to 100."`
+	Collection string `help:"Only questions to this collection (id or name)."`
+	Key        string `help:"Only questions by this pair of keys (id or name)."`
 }
 
 type queryRow struct {
@@ -72,8 +70,12 @@ func (c analyticsCommand) Run(r *runtime) error {
 			}
 			v["collection"] = id
 		}
-		if c.Key != nil {
-			v["key"] = *c.Key
+		if c.Key != "" {
+			id, err := keyID(r, api, c.Key)
+			if err != nil {
+				return err
+			}
+			v["key"] = id
 		}
 		var answer struct {
 			Analytics analyticsRow `json:"analytics"`

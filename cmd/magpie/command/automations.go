@@ -138,7 +138,7 @@ type automationsCreate struct {
 	Template    string `help:"Template to make it from: mail_answerer, ticket_triage or meeting_notes."`
 	Name        string `help:"Name; that of the template when left out."`
 	Agent       string `help:"Agent that runs (id or name)."`
-	Integration string `placeholder:"ID" help:"Inbound integration whose events start it; any when left out."`
+	Integration string `placeholder:"ID" help:"Id of the inbound integration whose events start it; any when left out."`
 	Collection  string `help:"Collection (id or name) where a template stores its documents."`
 	Service     bool   `help:"Run as the service member instead of the owner."`
 	Disabled    bool   `help:"Leave it switched off."`
@@ -388,7 +388,7 @@ func automationOf(ctx context.Context, api *client.Client, nameOrID string) (aut
 	}
 	id, err := uuid.Parse(nameOrID)
 	if err != nil {
-		if id, err = byName("automation", nameOrID, rows, func(a automationRow) (string, uuid.UUID) { return a.Name, a.ID }); err != nil {
+		if id, err = byName("automation", nameOrID, "automations", rows, func(a automationRow) (string, uuid.UUID) { return a.Name, a.ID }); err != nil {
 			return automationRow{}, err
 		}
 	}

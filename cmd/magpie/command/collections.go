@@ -175,26 +175,28 @@ func collectionID(ctx context.Context, api *client.Client, nameOrID string) (uui
 	if err != nil {
 		return uuid.Nil, err
 	}
-	return byName("collection", nameOrID, rows, func(c client.Collection) (string, uuid.UUID) { return c.Name, c.ID })
+	return byName("collection", nameOrID, "collections", rows, func(c client.Collection) (string, uuid.UUID) { return c.Name, c.ID })
 }
 
-// byName finds the one row of a name.
-func byName[T any](what, name string, rows []T, of func(T) (string, uuid.UUID)) (uuid.UUID, error) {
-	found := uuid.Nil
+// byName finds the one row of a name. list is the command that lists the rows.
+func byName[T any](what, name, list string, rows []T, of func(T) (string, uuid.UUID)) (uuid.UUID, error) {
+	var found []uuid.UUID
 	for _, row := range rows {
-		rowName, id := of(row)
-		if rowName != name {
-			continue
+		if rowName, id := of(row); rowName == name {
+			found = append(found, id)
 		}
-		if found != uuid.Nil {
-			return uuid.Nil, fmt.Errorf("several %ss are called %q; give the id", what, name)
-		}
-		found = id
 	}
-	if found == uuid.Nil {
-		return uuid.Nil, fmt.Errorf("there is no %s %q; `magpie %ss list` shows them", what, name, what)
+	switch len(found) {
+	case 0:
+		return uuid.Nil, fmt.Errorf("there is no %s %q; `magpie %s` shows them", what, name, list)
+	case 1:
+		return found[0], nil
 	}
-	return found, nil
+	ids := make([]string, len(found))
+	for i, id := range found {
+		ids[i] = id.String()
+	}
+	return uuid.Nil, fmt.Errorf("several %ss are called %q; give one of the ids: %s", what, name, strings.Join(ids, ", "))
 }
 
 var errNothing = usagef("give something to change; --help lists what can be")

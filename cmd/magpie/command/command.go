@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -36,6 +37,11 @@ type grammar struct {
 	Demo demoCommand `cmd:"" group:"local" help:"Show the main job: sync a folder and a bucket, search, answer. Or an automation: demo automations."`
 	Dev  devCommand  `cmd:"" group:"local" help:"Run everything in this terminal, with PostgreSQL and Redis of its own."`
 
+	Login    loginCommand    `cmd:"" group:"reach" help:"Log in to a Magpie by a token."`
+	Logout   logoutCommand   `cmd:"" group:"reach" help:"Forget a profile and its token."`
+	Profiles profilesCommand `cmd:"" group:"reach" help:"The Magpies that you have logged in to."`
+	Status   statusCommand   `cmd:"" group:"reach" help:"Show which Magpie commands operate, and how it is."`
+
 	Serve   serveCommand   `cmd:"" group:"run" help:"Serve HTTP: GraphQL, REST, health, metrics."`
 	Worker  workerCommand  `cmd:"" group:"run" help:"Run syncs and schedules."`
 	Health  healthCommand  `cmd:"" group:"run" help:"Ask a server or worker on this machine whether it is ready."`
@@ -48,6 +54,7 @@ type grammar struct {
 	Quota        quotaCommand        `cmd:"" group:"operate" help:"Queries a month of a workspace."`
 	Collections  collectionsCommand  `cmd:"" group:"operate" help:"Collections of documents."`
 	Connectors   connectorsCommand   `cmd:"" group:"operate" help:"Sources that fill collections."`
+	Documents    documentsCommand    `cmd:"" group:"operate" help:"Documents of the collections."`
 	Files        filesCommand        `cmd:"" group:"operate" help:"Files of a file_upload connector."`
 	Sync         syncCommand         `cmd:"" group:"operate" help:"Syncs of a connector."`
 	Search       searchCommand       `cmd:"" group:"operate" help:"Search the indexed documents."`
@@ -74,6 +81,8 @@ type globals struct {
 	RedisURL    string `placeholder:"URL" help:"REDIS_URL."`
 	LogLevel    string `placeholder:"LEVEL" help:"debug, info, warn or error."`
 	LogFormat   string `placeholder:"FORMAT" help:"text or json."`
+	Profile     string `placeholder:"NAME" help:"Profile of magpie login to use; MAGPIE_PROFILE."`
+	Insecure    bool   `help:"Allow http:// to other machines, which sends the token unencrypted."`
 	Workspace   string `placeholder:"ID|NAME" help:"Workspace to operate on; the only one when left out."`
 	JSON        bool   `help:"Print results as JSON."`
 	Quiet       bool   `short:"q" help:"Print results, warnings and errors only."`
@@ -142,6 +151,7 @@ func Run(ctx context.Context, arguments []string, streams Streams) (code int) {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "local", Title: "On one machine:"},
+			{Key: "reach", Title: "Over HTTP:"},
 			{Key: "run", Title: "In production:"},
 			{Key: "operate", Title: "Operate it:"},
 		}),
@@ -164,16 +174,19 @@ func Run(ctx context.Context, arguments []string, streams Streams) (code int) {
 	}
 	parsed, err := parser.Parse(arguments)
 	if err != nil {
-		_, _ = fmt.Fprintf(streams.Err, "magpie: %s (magpie --help lists the commands)\n", client.Message(err))
+		_, _ = fmt.Fprintf(streams.Err, "magpie: %s (magpie --help lists the commands)\n", hideTokens(client.Message(err)))
 		return misused
 	}
 	trimLists(parsed)
+	if slices.ContainsFunc(arguments, tokenPattern.MatchString) {
+		_, _ = fmt.Fprintln(streams.Err, "magpie: other users of this machine can see a token on the command line")
+	}
 	r := &runtime{Context: ctx, globals: g.globals, streams: streams}
 	if err = r.prepare(); err == nil {
 		err = parsed.Run(r)
 	}
 	if err != nil {
-		_, _ = fmt.Fprintf(streams.Err, "magpie: %s\n", client.Message(err))
+		_, _ = fmt.Fprintf(streams.Err, "magpie: %s\n", hideTokens(client.Message(err)))
 		return codeOf(ctx, err)
 	}
 	return 0

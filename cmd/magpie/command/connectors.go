@@ -316,5 +316,5 @@ func connectorID(ctx context.Context, api *client.Client, nameOrID string) (uuid
 	if err != nil {
 		return uuid.Nil, err
 	}
-	return byName("connector", nameOrID, rows, func(c client.Connector) (string, uuid.UUID) { return c.Name, c.ID })
+	return byName("connector", nameOrID, "connectors", rows, func(c client.Connector) (string, uuid.UUID) { return c.Name, c.ID })
 }

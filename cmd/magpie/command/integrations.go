@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/magpie-search/magpie/cmd/magpie/wire"
 	"github.com/magpie-search/magpie/internal/client"
 )
 
@@ -389,15 +388,7 @@ type integrationsAuthorize struct {
 // Run prints the address of the integration on the dashboard. Only a person's browser can
 // begin a connection: it is bound to the one that ends it.
 func (c integrationsAuthorize) Run(r *runtime) error {
-	return r.open(func(app *wire.App) error {
-		workspace, err := chooseWorkspace(r, app.DB.Ent, r.Workspace)
-		if err != nil {
-			return err
-		}
-		api, err := newClient(app, workspace)
-		if err != nil {
-			return err
-		}
+	return r.operateAt(func(api *client.Client, dashboard string) error {
 		row, err := integrationOf(r, api, c.Integration)
 		if err != nil {
 			return err
@@ -409,7 +400,7 @@ func (c integrationsAuthorize) Run(r *runtime) error {
 		if !slices.ContainsFunc(all, func(p toolProvider) bool { return p.Name == row.Provider && p.OAuth != nil }) {
 			return fmt.Errorf("%s is not connected by OAuth; its credentials are entered", row.Name)
 		}
-		address := app.Config.DashboardAddress() + "/integrations/" + row.ID.String()
+		address := dashboard + "/integrations/" + row.ID.String()
 		return r.console.Result(map[string]string{"url": address}, func() {
 			r.console.Note("Open this address in a browser, signed in as the person who connects %s:", row.Name)
 			r.console.Printf("%s\n", address)
@@ -449,7 +440,7 @@ func integrationOf(ctx context.Context, api *client.Client, nameOrID string) (in
 		}
 		if one := slices.IndexFunc(rows, func(row integrationRow) bool { return row.Slug == nameOrID }); one >= 0 {
 			id = rows[one].ID
-		} else if id, err = byName("integration", nameOrID, rows, func(row integrationRow) (string, uuid.UUID) { return row.Name, row.ID }); err != nil {
+		} else if id, err = byName("integration", nameOrID, "integrations", rows, func(row integrationRow) (string, uuid.UUID) { return row.Name, row.ID }); err != nil {
 			return integrationRow{}, err
 		}
 	}

@@ -63,16 +63,20 @@ func keyState(k client.Key) string {
 }
 
 type keysShow struct {
-	ID uuid.UUID `arg:"" help:"Id of the pair."`
+	Key string `arg:"" help:"Id or name of the pair."`
 }
 
 // Run shows one pair.
 func (c keysShow) Run(r *runtime) error {
 	return r.operate(func(api *client.Client) error {
+		id, err := keyID(r, api, c.Key)
+		if err != nil {
+			return err
+		}
 		var answer struct {
 			Key client.Key `json:"key"`
 		}
-		if err := api.Do(r, "GetKey", client.Variables{"id": c.ID}, &answer); err != nil {
+		if err := api.Do(r, "GetKey", client.Variables{"id": id}, &answer); err != nil {
 			return err
 		}
 		return r.console.Result(answer.Key, func() { r.showKey(answer.Key) })
@@ -200,19 +204,19 @@ func (r *runtime) showCreated(created client.CreatedKey) error {
 
 // keysUpdate changes settings. An empty text clears one that need not be there.
 type keysUpdate struct {
-	ID               uuid.UUID `arg:"" help:"Id of the pair."`
-	Name             string    `help:"Name of the pair."`
-	Host             []string  `help:"Hosts from which the publishable key works, in place of those that it has."`
-	Referer          []string  `help:"Addresses under which pages may use it, in place of those that it has; \"\" for any."`
-	Collection       []string  `help:"Collections that the keys reach (id or name), in place of those that they reach."`
-	AllCollections   bool      `help:"Let the keys reach every collection."`
-	Default          *string   `help:"Collection that is searched when a request names none (id or name); \"\" for none."`
-	RequireSignature *bool     `negatable:"" help:"Refuse requests of the secret key that are not signed, or (--no-require-signature) do not."`
-	DatabaseTools    *bool     `negatable:"" help:"Let programs that connect to /mcp by the secret key query the attached databases of its collections, or (--no-database-tools) do not."`
-	RatePerMinute    string    `placeholder:"N|default" help:"Requests a minute; 0 for no limit; default for the server's setting."`
-	Expires          string    `placeholder:"TIME|never" help:"Time until the keys end, for example 2160h; never for no end."`
-	Model            *string   `help:"Chat model for this key; \"\" for the default one."`
-	Context          *string   `help:"What the chat model is told about the site that uses this key; \"\" for nothing."`
+	Key              string   `arg:"" help:"Id or name of the pair."`
+	Name             string   `help:"Name of the pair."`
+	Host             []string `help:"Hosts from which the publishable key works, in place of those that it has."`
+	Referer          []string `help:"Addresses under which pages may use it, in place of those that it has; \"\" for any."`
+	Collection       []string `help:"Collections that the keys reach (id or name), in place of those that they reach."`
+	AllCollections   bool     `help:"Let the keys reach every collection."`
+	Default          *string  `help:"Collection that is searched when a request names none (id or name); \"\" for none."`
+	RequireSignature *bool    `negatable:"" help:"Refuse requests of the secret key that are not signed, or (--no-require-signature) do not."`
+	DatabaseTools    *bool    `negatable:"" help:"Let programs that connect to /mcp by the secret key query the attached databases of its collections, or (--no-database-tools) do not."`
+	RatePerMinute    string   `placeholder:"N|default" help:"Requests a minute; 0 for no limit; default for the server's setting."`
+	Expires          string   `placeholder:"TIME|never" help:"Time until the keys end, for example 2160h; never for no end."`
+	Model            *string  `help:"Chat model for this key; \"\" for the default one."`
+	Context          *string  `help:"What the chat model is told about the site that uses this key; \"\" for nothing."`
 }
 
 // Run changes the pair.
@@ -225,10 +229,14 @@ func (c keysUpdate) Run(r *runtime) error {
 		if len(input) == 0 {
 			return usagef("give something to change")
 		}
+		id, err := keyID(r, api, c.Key)
+		if err != nil {
+			return err
+		}
 		var answer struct {
 			Key client.Key `json:"key"`
 		}
-		if err := api.Do(r, "UpdateKey", client.Variables{"id": c.ID, "input": input}, &answer); err != nil {
+		if err := api.Do(r, "UpdateKey", client.Variables{"id": id, "input": input}, &answer); err != nil {
 			return err
 		}
 		return r.console.Result(answer.Key, func() { r.showKey(answer.Key) })
@@ -308,7 +316,7 @@ func (c keysUpdate) limits(input client.Variables) error {
 }
 
 type keysRotate struct {
-	ID      uuid.UUID     `arg:"" help:"Id of the pair."`
+	Key     string        `arg:"" help:"Id or name of the pair."`
 	Overlap time.Duration `default:"24h" help:"How long the old keys work on, up to 720h; 0 ends them at once."`
 	Expires time.Duration `help:"Time until the pair ends, for example 2160h; its end stays when left out."`
 }
@@ -319,7 +327,11 @@ func (c keysRotate) Run(r *runtime) error {
 		if c.Overlap%time.Minute != 0 {
 			return usagef("--overlap must be whole minutes")
 		}
-		v := client.Variables{"id": c.ID, "overlapMinutes": int(c.Overlap / time.Minute)}
+		id, err := keyID(r, api, c.Key)
+		if err != nil {
+			return err
+		}
+		v := client.Variables{"id": id, "overlapMinutes": int(c.Overlap / time.Minute)}
 		if c.Expires != 0 {
 			v["expiresAt"] = after(c.Expires)
 		}
@@ -334,18 +346,52 @@ func (c keysRotate) Run(r *runtime) error {
 }
 
 type keysRevoke struct {
-	ID uuid.UUID `arg:"" help:"Id of the pair."`
+	Key string `arg:"" help:"Id or name of the pair."`
 }
 
 // Run ends the pair of keys.
 func (c keysRevoke) Run(r *runtime) error {
 	return r.operate(func(api *client.Client) error {
+		id, err := keyID(r, api, c.Key)
+		if err != nil {
+			return err
+		}
 		var answer struct {
 			Key client.Key `json:"key"`
 		}
-		if err := api.Do(r, "RevokeKey", client.Variables{"id": c.ID}, &answer); err != nil {
+		if err := api.Do(r, "RevokeKey", client.Variables{"id": id}, &answer); err != nil {
 			return err
 		}
 		return r.console.Result(answer.Key, func() { r.console.Note("Revoked %s.", answer.Key.Name) })
 	})
+}
+
+// keyID finds a pair of keys by its id or its name. Of several with a name, those that
+// have not ended count.
+func keyID(ctx context.Context, api *client.Client, nameOrID string) (uuid.UUID, error) {
+	if id, err := uuid.Parse(nameOrID); err == nil {
+		return id, nil
+	}
+	rows, err := client.List[client.Key](ctx, api, "ListKeys", nil, 0)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	rows = active(rows, nameOrID, func(k client.Key) (string, string) { return k.Name, k.Status })
+	return byName("key", nameOrID, "keys list", rows, func(k client.Key) (string, uuid.UUID) { return k.Name, k.ID })
+}
+
+// active returns the rows that are active if one of them has the name, and all otherwise.
+func active[T any](rows []T, name string, of func(T) (name, status string)) []T {
+	var valid []T
+	found := false
+	for _, row := range rows {
+		if rowName, status := of(row); status == "ACTIVE" {
+			valid = append(valid, row)
+			found = found || rowName == name
+		}
+	}
+	if found {
+		return valid
+	}
+	return rows
 }

@@ -34,15 +34,19 @@ type invitationRow struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
-// memberOf finds a member by email address.
+// memberOf finds a member by email address or id.
 func memberOf(r *runtime, api *client.Client, email string) (memberRow, error) {
 	email = strings.ToLower(strings.TrimSpace(email))
-	rows, err := client.List[memberRow](r, api, "ListMembers", client.Variables{"text": email}, 0)
+	v := client.Variables{"text": email}
+	if uuid.Validate(email) == nil {
+		v = nil
+	}
+	rows, err := client.List[memberRow](r, api, "ListMembers", v, 0)
 	if err != nil {
 		return memberRow{}, err
 	}
 	for _, row := range rows {
-		if row.User.Email == email {
+		if row.User.Email == email || row.ID.String() == email || row.User.ID.String() == email {
 			return row, nil
 		}
 	}
@@ -122,16 +126,27 @@ func (c usersInvited) Run(r *runtime) error {
 }
 
 type usersUninvite struct {
-	ID uuid.UUID `arg:"" help:"Id of the invitation."`
+	Invitation string `arg:"" help:"Id of the invitation, or the email address."`
 }
 
 // Run revokes an invitation.
 func (c usersUninvite) Run(r *runtime) error {
 	return r.operate(func(api *client.Client) error {
+		id, err := uuid.Parse(c.Invitation)
+		if err != nil {
+			rows, err := client.List[invitationRow](r, api, "ListInvitations", client.Variables{"status": "PENDING"}, 0)
+			if err != nil {
+				return err
+			}
+			email := strings.ToLower(strings.TrimSpace(c.Invitation))
+			if id, err = byName("invitation", email, "users invitations", rows, func(i invitationRow) (string, uuid.UUID) { return i.Email, i.ID }); err != nil {
+				return err
+			}
+		}
 		var answer struct {
 			Invitation invitationRow `json:"invitation"`
 		}
-		if err := api.Do(r, "RevokeInvitation", client.Variables{"id": c.ID}, &answer); err != nil {
+		if err := api.Do(r, "RevokeInvitation", client.Variables{"id": id}, &answer); err != nil {
 			return err
 		}
 		return r.console.Result(answer.Invitation, func() { r.console.Printf("%s is not invited any more.\n", answer.Invitation.Email) })
@@ -139,7 +154,7 @@ func (c usersUninvite) Run(r *runtime) error {
 }
 
 type usersRole struct {
-	Email string `arg:"" help:"Email address of the member."`
+	Email string `arg:"" help:"Email address or id of the member."`
 	Role  string `arg:"" enum:"viewer,editor,admin,owner" help:"viewer, editor, admin or owner."`
 }
 
@@ -163,7 +178,7 @@ func (c usersRole) Run(r *runtime) error {
 }
 
 type usersRemove struct {
-	Email string `arg:"" help:"Email address of the member."`
+	Email string `arg:"" help:"Email address or id of the member."`
 	Yes   bool   `help:"Do not ask."`
 }
 
@@ -185,7 +200,7 @@ func (c usersRemove) Run(r *runtime) error {
 }
 
 type usersReset struct {
-	Email string `arg:"" help:"Email address of the member."`
+	Email string `arg:"" help:"Email address or id of the member."`
 }
 
 // Run makes a link.
@@ -240,28 +255,68 @@ type workspacesCommand struct {
 
 type workspacesList struct{}
 
-// Run lists the workspaces.
+// workspaceRow is a workspace as commands print it.
+type workspaceRow struct {
+	ID        uuid.UUID `json:"id"`
+	Name      string    `json:"name"`
+	Members   int       `json:"members"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// Run lists the workspaces: all of an installation, or that of a token.
 func (workspacesList) Run(r *runtime) error {
-	return r.open(func(app *wire.App) error {
-		rows, err := app.People.Workspaces(r)
+	to, err := r.remote()
+	if err != nil {
+		return err
+	}
+	var rows []workspaceRow
+	if to != nil {
+		rows, err = r.workspaceOf(*to)
+	} else {
+		rows, err = r.allWorkspaces()
+	}
+	if err != nil {
+		return err
+	}
+	return r.console.Result(rows, func() {
+		table := make([][]string, 0, len(rows))
+		for _, row := range rows {
+			table = append(table, []string{row.ID.String(), row.Name, fmt.Sprint(row.Members), moment(&row.CreatedAt)})
+		}
+		r.console.Table([]string{"ID", "NAME", "MEMBERS", "CREATED"}, table, "There is no workspace yet.")
+	})
+}
+
+func (r *runtime) allWorkspaces() ([]workspaceRow, error) {
+	rows := []workspaceRow{}
+	err := r.open(func(app *wire.App) error {
+		all, err := app.People.Workspaces(r)
+		for _, row := range all {
+			rows = append(rows, workspaceRow{row.ID, row.Name, len(row.Edges.Memberships), row.CreatedAt})
+		}
+		return err
+	})
+	return rows, err
+}
+
+// workspaceOf returns the workspace of a personal token.
+func (r *runtime) workspaceOf(to destination) (rows []workspaceRow, err error) {
+	err = r.over(to, func(api *client.Client, _ string) error {
+		me, err := r.me(api)
 		if err != nil {
 			return err
 		}
-		type place struct {
-			ID        uuid.UUID `json:"id"`
-			Name      string    `json:"name"`
-			Members   int       `json:"members"`
-			CreatedAt time.Time `json:"createdAt"`
+		if me == nil {
+			return errors.New("a service token is no person, and may not ask about its workspace")
 		}
-		places, table := make([]place, 0, len(rows)), make([][]string, 0, len(rows))
-		for _, row := range rows {
-			places = append(places, place{row.ID, row.Name, len(row.Edges.Memberships), row.CreatedAt})
-			table = append(table, []string{row.ID.String(), row.Name, fmt.Sprint(len(row.Edges.Memberships)), moment(&row.CreatedAt)})
+		var got struct{ Members struct{ TotalCount int } }
+		if err := api.Do(r, "CountMembers", nil, &got); err != nil {
+			return err
 		}
-		return r.console.Result(places, func() {
-			r.console.Table([]string{"ID", "NAME", "MEMBERS", "CREATED"}, table, "There is no workspace yet.")
-		})
+		rows = []workspaceRow{{me.Workspace.ID, me.Workspace.Name, got.Members.TotalCount, me.Workspace.CreatedAt}}
+		return nil
 	})
+	return rows, err
 }
 
 type workspacesRename struct {

@@ -5,7 +5,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/client"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -18,7 +21,13 @@ type quotaShow struct{}
 
 // Run shows the usage of a workspace.
 func (quotaShow) Run(r *runtime) error {
-	return r.ofWorkspace(func(app *wire.App, scope viewer.Scope) error { return r.showUsage(app, scope) })
+	return r.operate(func(api *client.Client) error {
+		var got struct{ Usage usageRow }
+		if err := api.Do(r, "Usage", nil, &got); err != nil {
+			return err
+		}
+		return r.showUsage(got.Usage)
+	})
 }
 
 type quotaSet struct {
@@ -35,27 +44,23 @@ func (c quotaSet) Run(r *runtime) error {
 		}
 		limit = &n
 	}
-	return r.ofWorkspace(func(app *wire.App, scope viewer.Scope) error {
-		if err := app.Quota.SetLimit(r, scope, limit); err != nil {
-			return err
-		}
-		return r.showUsage(app, scope)
-	})
-}
-
-// ofWorkspace does something to the chosen workspace that is the operator's
-// business, and of none of its members.
-func (r *runtime) ofWorkspace(do func(*wire.App, viewer.Scope) error) error {
-	return r.open(func(app *wire.App) error {
-		id, err := chooseWorkspace(r, app.DB.Ent, r.Workspace)
-		if err != nil {
-			return err
-		}
-		scope, err := viewer.System(id).Scope()
+	return r.inWorkspace(func(app *wire.App, workspace uuid.UUID) error {
+		scope, err := viewer.System(workspace).Scope()
 		if err != nil {
 			return fmt.Errorf("reach the workspace: %w", err)
 		}
-		return do(app, scope)
+		if err := app.Quota.SetLimit(r, scope, limit); err != nil {
+			return err
+		}
+		api, err := newClient(app, workspace)
+		if err != nil {
+			return err
+		}
+		var got struct{ Usage usageRow }
+		if err := api.Do(r, "Usage", nil, &got); err != nil {
+			return err
+		}
+		return r.showUsage(got.Usage)
 	})
 }
 
@@ -68,20 +73,16 @@ type usageRow struct {
 	Remaining   *int64    `json:"remaining"`
 }
 
-func (r *runtime) showUsage(app *wire.App, scope viewer.Scope) error {
-	u, err := app.Quota.Usage(r, scope)
-	if err != nil {
-		return err
-	}
-	row := usageRow{PeriodStart: u.Start, PeriodEnd: u.End, Queries: u.Queries}
+func (r *runtime) showUsage(row usageRow) error {
 	limit, remaining := "none", "-"
-	if u.Limit > 0 {
-		left := u.Remaining()
-		row.Limit, row.Remaining = &u.Limit, &left
-		limit, remaining = strconv.FormatInt(u.Limit, 10), strconv.FormatInt(left, 10)
+	if row.Limit != nil {
+		limit = strconv.FormatInt(*row.Limit, 10)
+	}
+	if row.Remaining != nil {
+		remaining = strconv.FormatInt(*row.Remaining, 10)
 	}
 	return r.console.Result(row, func() {
-		r.console.Pairs([2]string{"month (UTC)", u.Start.Format("2006-01")}, [2]string{"queries", strconv.FormatInt(u.Queries, 10)},
-			[2]string{"limit", limit}, [2]string{"remaining", remaining}, [2]string{"begins anew", u.End.Format(time.DateOnly)})
+		r.console.Pairs([2]string{"month (UTC)", row.PeriodStart.UTC().Format("2006-01")}, [2]string{"queries", strconv.FormatInt(row.Queries, 10)},
+			[2]string{"limit", limit}, [2]string{"remaining", remaining}, [2]string{"begins anew", row.PeriodEnd.UTC().Format(time.DateOnly)})
 	})
 }

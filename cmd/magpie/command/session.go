@@ -19,24 +19,51 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// operate opens the Magpie that the settings or the data folder name, lets do
-// work on it and closes it.
+// operate lets do work on the Magpie that the command line, the settings, the profiles
+// or the data folder name: over HTTP, or in this process on the stores of one.
 func (r *runtime) operate(do func(*client.Client) error) error {
+	return r.operateAt(func(api *client.Client, _ string) error { return do(api) })
+}
+
+// operateAt is like operate and tells the address of the dashboard.
+func (r *runtime) operateAt(do func(api *client.Client, dashboard string) error) error {
+	to, err := r.remote()
+	if err != nil {
+		return err
+	}
+	if to != nil {
+		return r.over(*to, do)
+	}
+	return r.inWorkspace(func(app *wire.App, workspace uuid.UUID) error {
+		api, err := newClient(app, workspace)
+		if err != nil {
+			return err
+		}
+		return do(api, app.Config.DashboardAddress())
+	})
+}
+
+// inWorkspace opens the Magpie whose stores are reached and chooses a workspace.
+func (r *runtime) inWorkspace(do func(*wire.App, uuid.UUID) error) error {
 	return r.open(func(app *wire.App) error {
 		id, err := chooseWorkspace(r, app.DB.Ent, r.Workspace)
 		if err != nil {
 			return err
 		}
-		api, err := newClient(app, id)
-		if err != nil {
-			return err
-		}
-		return do(api)
+		return do(app, id)
 	})
 }
 
-// open opens the Magpie without choosing a workspace.
+// open opens the Magpie whose stores are reached, without choosing a workspace. Commands
+// that no token may do use it.
 func (r *runtime) open(do func(*wire.App) error) error {
+	to, err := r.remote()
+	if err != nil {
+		return err
+	}
+	if to != nil && to.chosen {
+		return fmt.Errorf("this needs the stores of Magpie (DATABASE_URL, REDIS_URL), and %s is reached over HTTP", to.url)
+	}
 	c, err := r.reach()
 	if err != nil {
 		return err
@@ -99,7 +126,7 @@ func (r *runtime) reach() (*config.Config, error) {
 	if c.DatabaseURL != "" || c.RedisURL != "" {
 		return c, c.Require("DATABASE_URL", "REDIS_URL", "SECRET_KEYS", "BLOB_URL")
 	}
-	return nil, errors.New("no Magpie runs here; start one with `magpie up`, or set DATABASE_URL and REDIS_URL")
+	return nil, errors.New("no Magpie runs here; start one with `magpie up`, log in to one with `magpie login URL`, or set DATABASE_URL and REDIS_URL")
 }
 
 // settingsOf are the settings of the process that runs in a folder.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -78,18 +79,36 @@ func (c tokensCreate) Run(r *runtime) error {
 }
 
 type tokensRevoke struct {
-	ID uuid.UUID `arg:"" help:"Id of the token."`
+	Token string `arg:"" help:"Id or name of the token."`
 }
 
 // Run ends the token.
 func (c tokensRevoke) Run(r *runtime) error {
 	return r.operate(func(api *client.Client) error {
+		id, err := tokenID(r, api, c.Token)
+		if err != nil {
+			return err
+		}
 		var answer struct {
 			Token client.Token `json:"token"`
 		}
-		if err := api.Do(r, "RevokeToken", client.Variables{"id": c.ID}, &answer); err != nil {
+		if err := api.Do(r, "RevokeToken", client.Variables{"id": id}, &answer); err != nil {
 			return err
 		}
 		return r.console.Result(answer.Token, func() { r.console.Note("Revoked %s.", answer.Token.Name) })
 	})
+}
+
+// tokenID finds a token by its id or its name. Of several with a name, those that have
+// not ended count.
+func tokenID(ctx context.Context, api *client.Client, nameOrID string) (uuid.UUID, error) {
+	if id, err := uuid.Parse(nameOrID); err == nil {
+		return id, nil
+	}
+	rows, err := client.List[client.Token](ctx, api, "ListTokens", nil, 0)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	rows = active(rows, nameOrID, func(t client.Token) (string, string) { return t.Name, t.Status })
+	return byName("token", nameOrID, "tokens list", rows, func(t client.Token) (string, uuid.UUID) { return t.Name, t.ID })
 }

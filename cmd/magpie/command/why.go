@@ -10,8 +10,8 @@ import (
 )
 
 type whyCommand struct {
-	Document uuid.UUID `arg:"" help:"Id of the document."`
-	Mail     string    `arg:"" help:"Email address of the person."`
+	Document string `arg:"" help:"Id, path, title or URL of the document."`
+	Mail     string `arg:"" help:"Email address of the person."`
 }
 
 // whyRow says whether somebody finds a document, and why.
@@ -32,8 +32,12 @@ type whyRow struct {
 // Run prints why somebody finds a document, or does not.
 func (c whyCommand) Run(r *runtime) error {
 	return r.operate(func(api *client.Client) error {
+		id, err := documentID(r, api, c.Document)
+		if err != nil {
+			return err
+		}
 		var got struct{ Why whyRow }
-		if err := api.Do(r, "WhyVisible", client.Variables{"document": c.Document, "user": c.Mail}, &got); err != nil {
+		if err := api.Do(r, "WhyVisible", client.Variables{"document": id, "user": c.Mail}, &got); err != nil {
 			return err
 		}
 		return r.console.Result(got.Why, func() {

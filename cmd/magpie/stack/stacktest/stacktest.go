@@ -42,6 +42,16 @@ type Magpie struct {
 	token    string // of the owner
 	http     *http.Client
 	database *testkit.DB
+	settings map[string]string
+}
+
+// Settings returns the lines of a settings file for further processes of the same Magpie.
+func (m *Magpie) Settings() []string {
+	lines := make([]string, 0, len(m.settings))
+	for name, value := range m.settings {
+		lines = append(lines, name+"="+value)
+	}
+	return lines
 }
 
 // Start starts a Magpie with further settings: names and values in turn. It ends with
@@ -91,7 +101,7 @@ func Start(t *testing.T, settings ...string) *Magpie {
 			t.Error(err)
 		}
 	})
-	m := &Magpie{t: t, URL: "http://" + listener.Addr().String(), http: &http.Client{Transport: transport, Timeout: time.Minute}, database: database}
+	m := &Magpie{t: t, URL: "http://" + listener.Addr().String(), http: &http.Client{Transport: transport, Timeout: time.Minute}, database: database, settings: flags}
 	var in struct{ SignIn struct{ AccessToken string } }
 	m.GraphQL(&in, `mutation($input: SignInInput!) { signIn(input: $input) { accessToken } }`,
 		map[string]any{"input": map[string]any{"email": Email, "password": Password}})
