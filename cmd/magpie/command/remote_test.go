@@ -169,7 +169,7 @@ func TestATokenIsNotForTheCommandLine(t *testing.T) {
 	t.Parallel()
 	s := remoteShell(t)
 	token := "mgp_pat_" + strings.Repeat("x", 36)
-	for _, arguments := range [][]string{{"login", token}, {"login", "http://127.0.0.1:9", token}, {"tokens", "revoke", token}} {
+	for _, arguments := range [][]string{{"login", token}, {"login", "http://127.0.0.1:9", token}, {"sync", "watch", token}} {
 		if o := s.run(arguments...); o.code != 2 || strings.Contains(o.out+o.err, token) || !strings.Contains(o.err, "magpie: ") {
 			t.Errorf("%q: %+v", arguments, o)
 		}
