@@ -92,6 +92,7 @@ func (o order) describe() (*nfpm.Info, error) {
 		file(deploy("debian", "sysusers.conf"), "/usr/lib/sysusers.d/magpie.conf", 0o644),
 		file(deploy("debian", "magpie.env"), "/usr/share/magpie/magpie.env", 0o644),
 		file(deploy("debian", "migrate.env"), "/usr/share/magpie/migrate.env", 0o644),
+		file(deploy("debian", "magpie-admin"), "/usr/sbin/magpie-admin", 0o755),
 		file(deploy("debian", "create-database"), "/usr/share/magpie/create-database", 0o755),
 		file(deploy("database.sql"), "/usr/share/magpie/database.sql", 0o644),
 		file(deploy("debian", "copyright"), "/usr/share/doc/magpie/copyright", 0o644),

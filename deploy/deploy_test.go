@@ -1,0 +1,223 @@
+package deploy_test
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"text/template"
+	"text/template/parse"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/magpie-search/magpie/internal/config"
+)
+
+func read(t *testing.T, path ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// units returns copies of the units whose program exists on this machine.
+func units(t *testing.T) []string {
+	t.Helper()
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		t.Skip("needs systemd-analyze")
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("systemd/*.service")
+	if err != nil || len(files) != 3 {
+		t.Fatalf("there are %d units: %v", len(files), err)
+	}
+	folder := t.TempDir()
+	for i, file := range files {
+		text := strings.ReplaceAll(read(t, file), "/usr/bin/magpie", program)
+		files[i] = filepath.Join(folder, filepath.Base(file))
+		if err := os.WriteFile(files[i], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+func TestUnitsAreInOrder(t *testing.T) {
+	t.Parallel()
+	for _, file := range units(t) {
+		if output, err := exec.CommandContext(t.Context(), "systemd-analyze", "verify", "--man=no", file).CombinedOutput(); err != nil || len(output) > 0 {
+			t.Errorf("%s: %v\n%s", filepath.Base(file), err, output)
+		}
+	}
+}
+
+func TestUnitsAreConfined(t *testing.T) {
+	t.Parallel()
+	for _, file := range units(t) {
+		// From 0, closed, to 100, open: a service without any restriction has 96.
+		output, err := exec.CommandContext(t.Context(), "systemd-analyze", "security", "--offline=yes", "--threshold=15", "--no-pager", file).CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v\n%s", filepath.Base(file), err, output)
+		}
+	}
+}
+
+func TestScriptsCanBeRead(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"postinst", "prerm", "postrm", "create-database", "magpie-admin"} {
+		if output, err := exec.CommandContext(t.Context(), "sh", "-n", filepath.Join("debian", name)).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, output)
+		}
+	}
+}
+
+var setting = regexp.MustCompile(`(?m)^#?([A-Z][A-Z_]+)=`)
+
+func TestSettingsOfThePackageExist(t *testing.T) {
+	t.Parallel()
+	names := config.Names()
+	for _, name := range []string{"magpie.env", "migrate.env"} {
+		text := read(t, "debian", name)
+		for _, m := range setting.FindAllStringSubmatch(text, -1) {
+			if !slices.Contains(names, m[1]) {
+				t.Errorf("%s: there is no setting %s", name, m[1])
+			}
+		}
+		// With every proposal taken, as an administrator may do.
+		file := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(file, []byte(regexp.MustCompile(`(?m)^#([A-Z_]+=)`).ReplaceAllString(text, "$1")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := config.Load(config.Source{File: file, Environment: []string{}}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// service is a part of a Compose file.
+type service struct {
+	Image       string
+	Command     any
+	Environment map[string]string
+	Restart     string
+	ReadOnly    bool `yaml:"read_only"`
+	Healthcheck struct {
+		Test    []string
+		Disable bool
+	}
+	DependsOn map[string]struct{ Condition string } `yaml:"depends_on"`
+}
+
+func TestTheComposeFile(t *testing.T) {
+	t.Parallel()
+	text := read(t, "compose.yaml")
+	var file struct{ Services map[string]service }
+	if err := yaml.Unmarshal([]byte(text), &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"serve", "worker", "migrate", "postgres", "redis", "proxy"} {
+		s, found := file.Services[name]
+		if !found {
+			t.Errorf("there is no service %s", name)
+			continue
+		}
+		if len(s.Healthcheck.Test) == 0 && !s.Healthcheck.Disable && name != "proxy" {
+			t.Errorf("%s has no health check", name)
+		}
+		for other := range s.DependsOn {
+			if _, found := file.Services[other]; !found {
+				t.Errorf("%s depends on %s, which is not there", name, other)
+			}
+		}
+	}
+	names := config.Names()
+	for _, name := range []string{"serve", "worker", "migrate"} {
+		if !file.Services[name].ReadOnly {
+			t.Errorf("%s can write to its root", name)
+		}
+		for key := range file.Services[name].Environment {
+			if !slices.Contains(names, key) {
+				t.Errorf("%s: there is no setting %s", name, key)
+			}
+		}
+	}
+	example := read(t, ".env.example")
+	for _, m := range regexp.MustCompile(`\$\{([A-Z_]+)(:[?-])?`).FindAllStringSubmatch(text, -1) {
+		if !regexp.MustCompile(`(?m)^#?` + m[1] + "=").MatchString(example) {
+			t.Errorf(".env.example has no %s", m[1])
+		}
+		if secret := regexp.MustCompile("PASSWORD|KEY"); secret.MatchString(m[1]) && m[2] != ":?" {
+			t.Errorf("%s may be missing", m[1])
+		}
+	}
+	if m := regexp.MustCompile(`(?m)^[A-Z_]+=.+$`).FindString(example); m != "" {
+		t.Errorf(".env.example has a value: %s", m)
+	}
+}
+
+func TestTheImageHasNoRights(t *testing.T) {
+	t.Parallel()
+	text := read(t, "Containerfile")
+	last := text[strings.LastIndex(text, "\nFROM "):]
+	for _, want := range []string{"FROM scratch\n", "\nUSER 65532:65532\n", `HEALTHCHECK --interval=10s --timeout=6s --start-period=60s CMD ["/usr/bin/magpie", "health"]`, "ca-certificates.crt", "/usr/share/zoneinfo"} {
+		if !strings.Contains(last, want) {
+			t.Errorf("the last stage has no %q", want)
+		}
+	}
+	if strings.Contains(last, "\nRUN ") {
+		t.Error("the last stage runs a program, and has none")
+	}
+	if version := regexp.MustCompile(`FROM golang:(\d+\.\d+)`).FindStringSubmatch(text); version == nil || !strings.Contains(read(t, "..", "go.mod"), "\ngo "+version[1]) {
+		t.Errorf("the image is built by another Go than go.mod asks for: %v", version)
+	}
+}
+
+func TestTheChartCanBeRead(t *testing.T) {
+	t.Parallel()
+	chart := filepath.Join("helm", "magpie")
+	var schema struct {
+		Properties map[string]any
+		Required   []string
+	}
+	if err := json.Unmarshal([]byte(read(t, chart, "values.schema.json")), &schema); err != nil {
+		t.Fatal(err)
+	}
+	var values map[string]any
+	if err := yaml.Unmarshal([]byte(read(t, chart, "values.yaml")), &values); err != nil {
+		t.Fatal(err)
+	}
+	for name := range values {
+		if schema.Properties[name] == nil {
+			t.Errorf("the schema does not describe %s", name)
+		}
+	}
+	for name := range schema.Properties {
+		if _, found := values[name]; !found && name != "global" { // of charts above
+			t.Errorf("values.yaml has no %s", name)
+		}
+	}
+	count := 0
+	err := fs.WalkDir(os.DirFS(filepath.Join(chart, "templates")), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		count++
+		tree := parse.New(name)
+		tree.Mode = parse.SkipFuncCheck
+		_, err = tree.Parse(read(t, chart, "templates", name), "", "", map[string]*parse.Tree{}, template.FuncMap{})
+		return err
+	})
+	if err != nil || count < 8 {
+		t.Errorf("%d templates: %v", count, err)
+	}
+}
