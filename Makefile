@@ -80,6 +80,7 @@ test-race: setup-tests ## run every test with the race detector
 
 gen: ## generate the code
 	@go run ./internal/tools/generate
+	@go run ./internal/tools/generateclient
 
 fmt: ## format the code
 	@gofmt -w $$(git ls-files '*.go')
@@ -87,7 +88,7 @@ fmt: ## format the code
 verify: gen ## fail when generated code, formatting or go vet are not in order
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "not formatted; run make fmt:"; echo "$$unformatted"; exit 1; }
 	@go vet ./...
-	@changed=$$(git status --porcelain -- ent graph go.mod go.sum); test -z "$$changed" || { echo "generated code is not current; commit what make gen wrote:"; echo "$$changed"; exit 1; }
+	@changed=$$(git status --porcelain -- client ent graph go.mod go.sum); test -z "$$changed" || { echo "generated code is not current; commit what make gen wrote:"; echo "$$changed"; exit 1; }
 
 lint: $(LINTER) $(DEADCODE) ## the linters and unreachable functions; the first time builds golangci-lint, which takes minutes
 	@GOLANGCI_LINT_CACHE=$(LINT_CACHE) $(LINTER) run ./...

@@ -1,0 +1,38 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/magpie-search/magpie/client"
+)
+
+// Search with an API key, and ask a question whose answer arrives in parts.
+func Example() {
+	if err := searchAndAsk(context.Background(), os.Stdout, "https://search.example.com", "svc_sk_example"); err != nil {
+		fmt.Println(err)
+	}
+}
+
+func searchAndAsk(ctx context.Context, out io.Writer, url, key string) error {
+	api, err := client.New(url, key)
+	if err != nil {
+		return err
+	}
+	found, err := api.SearchDocsWithResponse(ctx, client.SearchDocsRequest{Query: "how do I restore a backup?"})
+	if err != nil {
+		return err
+	}
+	for _, result := range found.JSON200.Data.Results {
+		fmt.Fprintln(out, result.Title)
+	}
+	for part, err := range api.Chat(ctx, client.StreamChatRequest{Message: "How do I restore a backup?"}) {
+		if err != nil {
+			return err
+		}
+		fmt.Fprint(out, part.Content)
+	}
+	return nil
+}
