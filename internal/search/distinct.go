@@ -59,6 +59,7 @@ func distinctQuery(by string) (query string, arguments []any) {
 // A grouping says which results are alike: those with the same group. The zero value
 // makes each result a group of its own.
 type grouping struct {
+	editions editions
 	distinct bool
 	values   map[uuid.UUID]string // of documents; those without a value are groups of their own
 }
@@ -70,6 +71,7 @@ type group struct {
 }
 
 func (g *grouping) of(r *rank.Result) group {
+	r = g.editions.leader(r)
 	if !g.distinct {
 		return group{id: r.Passage}
 	}
@@ -95,9 +97,13 @@ func (g *grouping) first(results []rank.Result) []rank.Result {
 	return out
 }
 
-// grouping reads what the query's Distinct needs of the documents of results.
+// grouping reads what the query's Collapse and Distinct need of results.
 func (s *searcher) grouping(ctx context.Context, q *Query, results []rank.Result) (grouping, error) {
-	g := grouping{distinct: q.Distinct != ""}
+	editions, err := s.editions(ctx, q, results)
+	g := grouping{editions: editions, distinct: q.Distinct != ""}
+	if err != nil {
+		return g, err
+	}
 	if !g.distinct || q.Distinct == DistinctDocument || len(results) == 0 {
 		return g, nil
 	}

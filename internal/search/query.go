@@ -47,6 +47,12 @@ type Query struct {
 	// (DistinctMetadata and the key). Documents without a value are not alike. "" returns all
 	// results. Results.Total counts what is returned on all pages; facets count all documents.
 	Distinct string
+	// Collapse returns one result of those of different documents whose text is the same or
+	// nearly the same, such as a page in several versions: that of the version which the
+	// question names, else of the newest. Hit.Duplicates tells what it stands for.
+	// Results.Total counts what is returned; facets count all documents. With MinScore 0 it
+	// has no effect.
+	Collapse bool
 	// Explain asks for the explanations of the hits.
 	Explain bool
 	// Facets asks for counts over the results; nil for none.
@@ -143,11 +149,14 @@ func (q *Query) setDefaultRanges() {
 	q.Facets = &facets
 }
 
+// unixNow returns the time of the search in Unix seconds, rounded down to an hour: a
+// search that is repeated, or read page by page, has the same scores.
 func (q *Query) unixNow() int64 {
-	if q.Now.IsZero() {
-		return time.Now().Unix()
+	now := q.Now
+	if now.IsZero() {
+		now = time.Now()
 	}
-	return q.Now.Unix()
+	return now.Truncate(time.Hour).Unix()
 }
 
 // language returns the only language that documents may have; "" if there may be several.

@@ -26,6 +26,7 @@ type Hit struct {
 	Metadata                      map[string]any
 	Page                          int          // 0 for formats without pages
 	Explanation                   *Explanation // nil unless asked for
+	Duplicates                    *Duplicates  // left out by Query.Collapse; nil for none
 
 	address  string            // of the document
 	sections []passage.Section // within the text
@@ -34,7 +35,8 @@ type Hit struct {
 // Results are a page of results.
 type Results struct {
 	Hits []Hit
-	// Total is the number of candidates with at least the query's MinScore.
+	// Total is the number of candidates with at least the query's MinScore, less those that
+	// Query.Collapse and Query.Distinct leave out.
 	Total int
 	Took  time.Duration
 	// LexicalOnly says that at least one collection was searched by words alone, because its

@@ -103,17 +103,23 @@ func (e *Engine) attempt(ctx context.Context, scope viewer.Scope, states []index
 		results.Total -= len(ranked) - len(counted)
 		ranked, results.Unverified = v.shown, v.unanswered
 	}
+	ranked, duplicates := groups.editions.collapse(ranked)
+	if len(duplicates) > 0 {
+		all, _ := groups.editions.collapse(counted)
+		results.Total = len(all)
+	}
 	hits := make(map[uuid.UUID]*Hit)
 	if e.opt.Reranker != nil && len(ranked) > 0 {
 		if ranked, results.RerankFailed, err = s.rerank(ctx, q, question.Text(), ranked, hits); err != nil {
 			return nil, false, err
 		}
 		if results.Total = len(ranked); !verify {
-			counted = ranked
+			counted = groups.editions.expand(ranked)
 		}
 	}
 	if groups.distinct {
-		results.Total = len(groups.first(counted))
+		all, _ := groups.editions.collapse(counted)
+		results.Total = len(groups.first(all))
 		ranked = groups.first(ranked)
 	}
 	page := ranked[min(q.Offset, len(ranked)):]
@@ -132,7 +138,7 @@ func (e *Engine) attempt(ctx context.Context, scope viewer.Scope, states []index
 		}
 		h.Score = r.Score
 		h.excerpt(excerpter)
-		h.Explanation = s.explanation(&r)
+		h.Explanation, h.Duplicates = s.explanation(&r), duplicates[r.Passage]
 		results.Hits = append(results.Hits, *h)
 	}
 	if q.Facets != nil && (complete || opt.storedOnly) {
@@ -153,9 +159,9 @@ func (e *Engine) needed(q *Query) int {
 }
 
 // rankLimit returns the number of results that the ranker must return: those up to the
-// end of the page. Facets, groups and reranking need all of them, for which it returns 0.
+// end of the page. Facets, groups, duplicates and reranking need all of them, for which it returns 0.
 func (e *Engine) rankLimit(q *Query) int {
-	if q.Facets != nil || q.Distinct != "" || e.opt.Reranker != nil {
+	if q.Facets != nil || q.Distinct != "" || q.Collapse || e.opt.Reranker != nil {
 		return 0
 	}
 	return min(q.Offset, rank.PoolSize) + q.Limit

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/pgvector/pgvector-go"
 
@@ -23,6 +24,36 @@ func (s *Source) Terms(ctx context.Context, passages []rank.Candidate) ([][]rank
 		})
 	if err != nil {
 		return nil, fmt.Errorf("read the words of passages: %w", err)
+	}
+	return out, nil
+}
+
+// Editions implements rank.Source.
+func (s *Source) Editions(ctx context.Context, passages []rank.Candidate) ([]rank.Edition, error) {
+	out := make([]rank.Edition, len(passages))
+	versions := make(map[uuid.UUID]string)
+	err := s.query(ctx, func(b *pgx.Batch) {
+		b.Queue("select id, version from documents where workspace_id = $1 and collection_id = $2 and id = any($3) and version is not null",
+			s.workspace, s.collection, documentsOf(passages)).Query(func(rows pgx.Rows) error {
+			var id uuid.UUID
+			var version string
+			_, err := pgx.ForEachRow(rows, []any{&id, &version}, func() error {
+				versions[id] = version
+				return nil
+			})
+			return err
+		})
+	})
+	if err == nil {
+		err = s.each(ctx, passages, "select place, lexemes from magpie_lexemes($1, $2, $3)", []any{s.workspace, s.collection},
+			func(i int, rows pgx.Rows) (err error) {
+				out[i].Fingerprint, err = index.FingerprintOf(rows.RawValues()[1])
+				out[i].Version = versions[passages[i].Document]
+				return err
+			})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the editions of passages: %w", err)
 	}
 	return out, nil
 }

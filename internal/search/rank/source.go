@@ -44,8 +44,17 @@ type Source interface {
 	// Vectors returns the vector of each passage, of unit length up to rounding;
 	// nil for a passage without one.
 	Vectors(ctx context.Context, passages []Candidate) ([][]float32, error)
+	// Editions returns what tells whether passages repeat each other.
+	Editions(ctx context.Context, passages []Candidate) ([]Edition, error)
 	// Facets counts documents by the values of their fields.
 	Facets(ctx context.Context, r *FacetRequest) (*FacetCounts, error)
+}
+
+// An Edition is a passage as one of several with the same text, or nearly the same. It is
+// zero for a passage that is gone.
+type Edition struct {
+	index.Fingerprint
+	Version string // of the document, "" if it has none
 }
 
 // A SimilarTerm is a term that a misspelled word may have been meant for.

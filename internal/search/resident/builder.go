@@ -42,6 +42,8 @@ type builder struct {
 	overhead int64 // number of codes that are no terms
 
 	lexemes lexemeReader
+	hashes  []index.TermHash // by interned term
+	print   index.Fingerprinter
 	counts  []occurrences // of the current passage, by interned term
 	terms   []uint32      // of the current passage, each once
 	buffer  []byte
@@ -58,8 +60,8 @@ func newBuilder() *builder { return &builder{intern: *newInterner()} }
 
 // bytes returns the approximate memory of the builder.
 func (b *builder) bytes() int64 {
-	n := b.intern.bytes() + int64(16*cap(b.passages)) + b.text.bytes() + int64(12*cap(b.textAt)) +
-		int64(cap(b.out.ids))*(16+4+4+4+12) + int64(cap(b.documents.out.ids))*68 + int64(cap(b.titles))
+	n := b.intern.bytes() + int64(24*cap(b.passages)) + b.text.bytes() + int64(12*cap(b.textAt)) +
+		int64(cap(b.out.ids))*(16+4+4+4+12+24) + int64(cap(b.documents.out.ids))*68 + int64(cap(b.titles))
 	for _, v := range b.vectors {
 		n += v.bytes()
 	}
@@ -117,14 +119,22 @@ func (b *builder) addPassage(id uuid.UUID, ordinal int32, words [index.FieldCoun
 		b.passages, b.total = append(b.passages, 0), append(b.total, 0)
 		b.last, b.size = append(b.last, 0), append(b.size, 0)
 		b.counts = append(b.counts, 0)
+		b.hashes = append(b.hashes, index.HashTerm(b.intern.term(u32(len(b.hashes)))))
 	}
 	b.count(tokens)
+	for _, t := range tokens {
+		b.print.Add(b.hashes[t.term], t.position)
+	}
 	for _, t := range b.terms {
+		if b.counts[t]&bodyMask != 0 {
+			b.print.AddDistinct(b.hashes[t])
+		}
 		b.counts[t] = 0
 		b.passages[t]++
 		b.size[t] += varintSize(p-b.last[t]) + 1
 		b.last[t] = p + 1
 	}
+	b.out.prints = append(b.out.prints, b.print.Sum())
 	b.addText(p == b.out.first[document], tokens)
 	return p
 }
@@ -191,7 +201,7 @@ func (b *builder) finish(existing func(length int) *quantizer) (*segment, error)
 	s.documents = b.documents.finish()
 	s.first = trim(append(s.first, u32(n)))
 	s.ids, s.ordinals, s.documentOf = trim(s.ids), trim(s.ordinals), trim(s.documentOf)
-	s.bodyWords, s.words = trim(s.bodyWords), trim(s.words)
+	s.bodyWords, s.words, s.prints = trim(s.bodyWords), trim(s.words), trim(s.prints)
 	for _, v := range b.vectors {
 		if v.out.count() > 0 {
 			s.vectors = append(s.vectors, v.finish(n, existing(v.out.length)))

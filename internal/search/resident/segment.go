@@ -2,6 +2,8 @@ package resident
 
 import (
 	"github.com/google/uuid"
+
+	"github.com/magpie-search/magpie/internal/index"
 )
 
 // A segment is an immutable part of an index: documents, numbered from 0, and their
@@ -19,6 +21,7 @@ type segment struct {
 	documentOf []uint32
 	bodyWords  []int32
 	words      [][3]int32 // lengths of title, heading and path
+	prints     []index.Fingerprint
 	forward    []uint16   // coded terms
 	forwardAt  []uint32   // start of each passage in forward, then the end
 
@@ -37,7 +40,7 @@ func (s *segment) passageCount() int  { return len(s.ids) }
 func (s *segment) bytes() int64 {
 	n := int64(2*len(s.titles)+2*len(s.forward)+len(s.posted)) +
 		4*int64(len(s.first)+len(s.titleAt)+len(s.ordinals)+len(s.documentOf)+len(s.bodyWords)+len(s.forwardAt)+len(s.postedAt)) +
-		int64(16*len(s.ids)+12*len(s.words)) +
+		int64(16*len(s.ids)+12*len(s.words)+24*len(s.prints)) +
 		s.documents.bytes() + s.terms.bytes()
 	for _, v := range s.vectors {
 		n += v.bytes()

@@ -132,6 +132,19 @@ func (v *View) Vectors(ctx context.Context, passages []rank.Candidate) ([][]floa
 	return out, nil
 }
 
+// Editions implements [rank.Source]. Passages outside the view have none.
+func (v *View) Editions(_ context.Context, passages []rank.Candidate) ([]rank.Edition, error) {
+	out := make([]rank.Edition, len(passages))
+	for i := range passages {
+		if ref, ok := v.refOf(&passages[i]); ok {
+			p := v.snapshot.partOf(ref)
+			d, n := &p.segment.documents, ref-p.base
+			out[i] = rank.Edition{Fingerprint: p.prints[n], Version: d.names[rank.FacetVersion][d.values[rank.FacetVersion][p.documentOf[n]]]}
+		}
+	}
+	return out, nil
+}
+
 // refOf returns the number of a candidate's passage in the snapshot. ok is false if
 // the candidate is not of this view.
 func (v *View) refOf(c *rank.Candidate) (ref uint32, ok bool) {
