@@ -11,6 +11,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/request/storedop"
 )
 
 // resultEncoding encodes the results of searches in place of the executor, with the same
@@ -53,6 +54,7 @@ type resultEncoder struct {
 type resultField struct {
 	prefix string // JSON before the value
 	value  func(*model.SearchResult) graphql.Marshaler
+	sparse bool // duplicates are left out when null
 }
 
 // newResultEncoder returns an encoder of results, or nil if the executor must encode them.
@@ -68,6 +70,10 @@ func newResultEncoder(ctx context.Context, results []*model.SearchResult) graphq
 	comma := ""
 	for i, f := range selected {
 		e.fields[i] = resultField{prefix: comma + `"` + f.Alias + `":`, value: fieldEncoder(f.Name)}
+		if f.Name == "duplicates" {
+			// REST leaves it out where it is null, and copies the list as it is written here.
+			e.fields[i].value, e.fields[i].sparse = duplicatesEncoder(ctx, f.Selections), i > 0 && storedop.Is(ctx)
+		}
 		if e.fields[i].value == nil || len(f.Deferrables) > 0 {
 			return nil
 		}
@@ -86,6 +92,9 @@ func (e *resultEncoder) MarshalGQL(w io.Writer) {
 	for _, r := range e.results {
 		write(separator)
 		for _, f := range e.fields {
+			if f.sparse && r.Duplicates == nil {
+				continue
+			}
 			write(f.prefix)
 			f.value(r).MarshalGQL(w)
 		}
@@ -180,5 +189,44 @@ func fieldEncoder(field string) func(*model.SearchResult) graphql.Marshaler {
 		return func(*model.SearchResult) graphql.Marshaler { return graphql.Null }
 	default:
 		return nil
+	}
+}
+
+// duplicatesEncoder returns a function that encodes the selected fields of a result's
+// duplicates, or nil for an unknown field.
+func duplicatesEncoder(ctx context.Context, selections ast.SelectionSet) func(*model.SearchResult) graphql.Marshaler {
+	selected := graphql.CollectFields(graphql.GetOperationContext(ctx), selections, []string{"SearchDuplicates"})
+	encoders := make([]func(*model.SearchDuplicates) graphql.Marshaler, len(selected))
+	for i, f := range selected {
+		switch f.Name {
+		case "__typename":
+			encoders[i] = func(*model.SearchDuplicates) graphql.Marshaler { return graphql.MarshalString("SearchDuplicates") }
+		case "count":
+			encoders[i] = func(d *model.SearchDuplicates) graphql.Marshaler { return graphql.MarshalInt(d.Count) }
+		case "versions":
+			encoders[i] = func(d *model.SearchDuplicates) graphql.Marshaler {
+				out := make(graphql.Array, len(d.Versions))
+				for i, v := range d.Versions {
+					out[i] = graphql.MarshalString(v)
+				}
+				return out
+			}
+		default:
+			return nil
+		}
+	}
+	return func(r *model.SearchResult) graphql.Marshaler {
+		if r.Duplicates == nil {
+			return graphql.Null
+		}
+		return graphql.WriterFunc(func(w io.Writer) {
+			separator := `{"`
+			for i, f := range selected {
+				_, _ = io.WriteString(w, separator+f.Alias+`":`)
+				encoders[i](r.Duplicates).MarshalGQL(w)
+				separator = `,"`
+			}
+			_, _ = io.WriteString(w, "}")
+		})
 	}
 }

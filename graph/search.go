@@ -61,6 +61,7 @@ func (r *Resolver) searchQuery(in model.SearchInput) (q search.Query, err error)
 		MinScore: orDefault(in.MinScore, r.MinScore), Highlight: orZero(in.Highlight), AsYouType: orZero(in.Prefix), Explain: orZero(in.Explain),
 		Distinct: orZero(in.Distinct),
 	}
+	q.Collapse = orDefault(in.Collapse, q.Distinct == "" || q.Distinct == search.DistinctDocument)
 	q.Lenient = q.AsYouType && in.MinScore == nil
 	if in.Filters != nil {
 		if q.Filters, err = searchFilters(*in.Filters); err != nil {
@@ -153,6 +154,9 @@ func searchResult(h search.Hit) *model.SearchResult {
 		Collection: h.CollectionName, CollectionID: h.Collection, Source: h.Source,
 		HeadingPath: append([]string{}, h.Headings...), Metadata: h.Metadata, UpdatedAt: moment(h.UpdatedAt),
 		Explanation: searchExplanation(h.Collection, h.Explanation),
+	}
+	if d := h.Duplicates; d != nil {
+		out.Duplicates = &model.SearchDuplicates{Count: d.Count, Versions: append([]string{}, d.Versions...)}
 	}
 	if out.Metadata == nil {
 		out.Metadata = map[string]any{}

@@ -229,7 +229,7 @@ const prefixName = "prefix"
 
 // publicSearchFields returns the fields of a search by an API key.
 func publicSearchFields() []field {
-	fields := append(searchFields(), prefixField(), distinctField())
+	fields := append(searchFields(), prefixField(), distinctField(), field{name: "collapse", variable: "input.collapse", kind: boolean})
 	for _, f := range facetFields("Counted when named.") {
 		switch f.name {
 		case "facets":

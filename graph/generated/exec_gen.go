@@ -1743,6 +1743,11 @@ type ComplexityRoot struct {
 		To   func(childComplexity int) int
 	}
 
+	SearchDuplicates struct {
+		Count    func(childComplexity int) int
+		Versions func(childComplexity int) int
+	}
+
 	SearchExplanation struct {
 		Bm25f        func(childComplexity int) int
 		Change       func(childComplexity int) int
@@ -1820,6 +1825,7 @@ type ComplexityRoot struct {
 		CollectionID func(childComplexity int) int
 		DocType      func(childComplexity int) int
 		DocumentID   func(childComplexity int) int
+		Duplicates   func(childComplexity int) int
 		Explanation  func(childComplexity int) int
 		HeadingPath  func(childComplexity int) int
 		ID           func(childComplexity int) int
@@ -10633,6 +10639,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SearchCorrection.To(childComplexity), true
 
+	case "SearchDuplicates.count":
+		if e.ComplexityRoot.SearchDuplicates.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchDuplicates.Count(childComplexity), true
+	case "SearchDuplicates.versions":
+		if e.ComplexityRoot.SearchDuplicates.Versions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchDuplicates.Versions(childComplexity), true
+
 	case "SearchExplanation.bm25f":
 		if e.ComplexityRoot.SearchExplanation.Bm25f == nil {
 			break
@@ -10987,6 +11006,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SearchResult.DocumentID(childComplexity), true
+	case "SearchResult.duplicates":
+		if e.ComplexityRoot.SearchResult.Duplicates == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchResult.Duplicates(childComplexity), true
 	case "SearchResult.explanation":
 		if e.ComplexityRoot.SearchResult.Explanation == nil {
 			break
@@ -16449,6 +16474,11 @@ input SearchInput {
   value of a key of their metadata (metadata.product). Documents without a value are not the same. total counts these results.
   """
   distinct: String
+  """
+  Show passages of different documents whose text is the same, or nearly the same in another version, once: in the version that the query
+  names, else the newest. true when omitted, except with a distinct other than document. It has no effect with minScore 0.
+  """
+  collapse: Boolean
   "Count the documents of the results by their fields; they are not counted when omitted. Keys count by section, version, tags, doc_type, language, source and date."
   facets: FacetsInput
   "Explain the score of each result. Dashboard only."
@@ -16607,6 +16637,13 @@ type SearchCorrection {
   to: String!
 }
 
+type SearchDuplicates {
+  "Number of passages that were left out."
+  count: Int!
+  "The versions of their documents but that of the result, the newest first."
+  versions: [String!]!
+}
+
 type SearchResult {
   "The passage."
   id: ID!
@@ -16629,6 +16666,8 @@ type SearchResult {
   headingPath: [String!]!
   updatedAt: Time
   metadata: Map!
+  "The passages of other documents that this result stands for, too, since their text is the same or nearly the same; null for none."
+  duplicates: SearchDuplicates @sparse
   "How the score came about; null unless the input asks for it."
   explanation: SearchExplanation
 }
@@ -22813,6 +22852,16 @@ func (ec *executionContext) childFields_SearchCorrection(ctx context.Context, fi
 	return nil, fmt.Errorf("no field named %q was found under type SearchCorrection", field.Name)
 }
 
+func (ec *executionContext) childFields_SearchDuplicates(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "count":
+		return ec.fieldContext_SearchDuplicates_count(ctx, field)
+	case "versions":
+		return ec.fieldContext_SearchDuplicates_versions(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SearchDuplicates", field.Name)
+}
+
 func (ec *executionContext) childFields_SearchExplanation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "tier":
@@ -22993,6 +23042,8 @@ func (ec *executionContext) childFields_SearchResult(ctx context.Context, field 
 		return ec.fieldContext_SearchResult_updatedAt(ctx, field)
 	case "metadata":
 		return ec.fieldContext_SearchResult_metadata(ctx, field)
+	case "duplicates":
+		return ec.fieldContext_SearchResult_duplicates(ctx, field)
 	case "explanation":
 		return ec.fieldContext_SearchResult_explanation(ctx, field)
 	}
@@ -66963,6 +67014,52 @@ func (ec *executionContext) fieldContext_SearchCorrection_to(_ context.Context, 
 	return graphql.NewScalarFieldContext("SearchCorrection", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _SearchDuplicates_count(ctx context.Context, field graphql.CollectedField, obj *model.SearchDuplicates) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchDuplicates_count(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Count, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchDuplicates_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchDuplicates", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SearchDuplicates_versions(ctx context.Context, field graphql.CollectedField, obj *model.SearchDuplicates) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchDuplicates_versions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Versions, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SearchDuplicates_versions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SearchDuplicates", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _SearchExplanation_tier(ctx context.Context, field graphql.CollectedField, obj *model.SearchExplanation) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -68666,6 +68763,38 @@ func (ec *executionContext) _SearchResult_metadata(ctx context.Context, field gr
 }
 func (ec *executionContext) fieldContext_SearchResult_metadata(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SearchResult", field, false, false, errors.New("field of type Map does not have child fields"))
+}
+
+func (ec *executionContext) _SearchResult_duplicates(ctx context.Context, field graphql.CollectedField, obj *model.SearchResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SearchResult_duplicates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Duplicates, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SearchDuplicates) graphql.Marshaler {
+			return ec.marshalOSearchDuplicates2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchDuplicates(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SearchResult_duplicates(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SearchResult",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SearchDuplicates(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _SearchResult_explanation(ctx context.Context, field graphql.CollectedField, obj *model.SearchResult) (ret graphql.Marshaler) {
@@ -81687,7 +81816,7 @@ func (ec *executionContext) unmarshalInputSearchInput(ctx context.Context, obj a
 		asMap["explain"] = false
 	}
 
-	fieldsInOrder := [...]string{"query", "collection", "limit", "offset", "minScore", "highlight", "filters", "prefix", "distinct", "facets", "explain"}
+	fieldsInOrder := [...]string{"query", "collection", "limit", "offset", "minScore", "highlight", "filters", "prefix", "distinct", "collapse", "facets", "explain"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -81757,6 +81886,13 @@ func (ec *executionContext) unmarshalInputSearchInput(ctx context.Context, obj a
 				return it, err
 			}
 			it.Distinct = data
+		case "collapse":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("collapse"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Collapse = data
 		case "facets":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("facets"))
 			data, err := ec.unmarshalOFacetsInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐFacetsInput(ctx, v)
@@ -98634,6 +98770,49 @@ func (ec *executionContext) _SearchCorrection(ctx context.Context, sel ast.Selec
 	return out
 }
 
+var searchDuplicatesImplementors = []string{"SearchDuplicates"}
+
+func (ec *executionContext) _SearchDuplicates(ctx context.Context, sel ast.SelectionSet, obj *model.SearchDuplicates) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, searchDuplicatesImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SearchDuplicates")
+		case "count":
+			out.Values[i] = ec._SearchDuplicates_count(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "versions":
+			out.Values[i] = ec._SearchDuplicates_versions(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var searchExplanationImplementors = []string{"SearchExplanation"}
 
 func (ec *executionContext) _SearchExplanation(ctx context.Context, sel ast.SelectionSet, obj *model.SearchExplanation) graphql.Marshaler {
@@ -99197,6 +99376,11 @@ func (ec *executionContext) _SearchResult(ctx context.Context, sel ast.Selection
 		case "metadata":
 			out.Values[i] = ec._SearchResult_metadata(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "duplicates":
+			out.Values[i] = ec._SearchResult_duplicates(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "explanation":
@@ -110526,6 +110710,13 @@ func (ec *executionContext) marshalORole2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmag
 		return graphql.Null
 	}
 	return v
+}
+
+func (ec *executionContext) marshalOSearchDuplicates2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchDuplicates(ctx context.Context, sel ast.SelectionSet, v *model.SearchDuplicates) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SearchDuplicates(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOSearchExplanation2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchExplanation(ctx context.Context, sel ast.SelectionSet, v *model.SearchExplanation) graphql.Marshaler {

@@ -1435,6 +1435,13 @@ type SearchCorrection struct {
 	To   string `json:"to"`
 }
 
+type SearchDuplicates struct {
+	// Number of passages that were left out.
+	Count int `json:"count"`
+	// The versions of their documents but that of the result, the newest first.
+	Versions []string `json:"versions"`
+}
+
 // How the score of a search result came about.
 type SearchExplanation struct {
 	Tier         SearchTier `json:"tier"`
@@ -1555,6 +1562,9 @@ type SearchInput struct {
 	// One result for each document (document), or for all documents with the same section, version, doc_type, language, collection, source or
 	// value of a key of their metadata (metadata.product). Documents without a value are not the same. total counts these results.
 	Distinct *string `json:"distinct,omitempty"`
+	// Show passages of different documents whose text is the same, or nearly the same in another version, once: in the version that the query
+	// names, else the newest. true when omitted, except with a distinct other than document. It has no effect with minScore 0.
+	Collapse *bool `json:"collapse,omitempty"`
 	// Count the documents of the results by their fields; they are not counted when omitted. Keys count by section, version, tags, doc_type, language, source and date.
 	Facets *FacetsInput `json:"facets,omitempty"`
 	// Explain the score of each result. Dashboard only.
@@ -1651,6 +1661,8 @@ type SearchResult struct {
 	HeadingPath []string       `json:"headingPath"`
 	UpdatedAt   *time.Time     `json:"updatedAt,omitempty"`
 	Metadata    map[string]any `json:"metadata"`
+	// The passages of other documents that this result stands for, too, since their text is the same or nearly the same; null for none.
+	Duplicates *SearchDuplicates `json:"duplicates,omitempty"`
 	// How the score came about; null unless the input asks for it.
 	Explanation *SearchExplanation `json:"explanation,omitempty"`
 }
