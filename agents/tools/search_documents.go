@@ -61,7 +61,7 @@ func (s *toolset) searchDocumentsTool() loop.Tool {
 }
 
 func (s *toolset) searchDocuments(ctx context.Context, in searchInput) (loop.Result, error) {
-	query := search.Query{Text: in.Query, Limit: in.Limit, MinScore: minScore, Filters: search.Filters{
+	query := search.Query{Text: in.Query, Limit: in.Limit, MinScore: minScore, Collapse: true, Filters: search.Filters{
 		Section: in.Filters.Section, Version: in.Filters.Version, Language: strings.ToLower(in.Filters.Language),
 		Tags: in.Filters.Tags, DocTypes: in.Filters.DocTypes,
 	}}

@@ -17334,6 +17334,8 @@ enum WhyNotReason {
   NOT_A_CANDIDATE
   "It is a result before offset or after limit."
   BEYOND_PAGE
+  "A document with the same text, or nearly the same in another version, is shown in its place."
+  REPEATED
   "It is on the page."
   FOUND
 }

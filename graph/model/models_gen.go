@@ -3903,6 +3903,8 @@ const (
 	WhyNotReasonNotACandidate WhyNotReason = "NOT_A_CANDIDATE"
 	// It is a result before offset or after limit.
 	WhyNotReasonBeyondPage WhyNotReason = "BEYOND_PAGE"
+	// A document with the same text, or nearly the same in another version, is shown in its place.
+	WhyNotReasonRepeated WhyNotReason = "REPEATED"
 	// It is on the page.
 	WhyNotReasonFound WhyNotReason = "FOUND"
 )
@@ -3922,12 +3924,13 @@ var AllWhyNotReason = []WhyNotReason{
 	WhyNotReasonBelowMinScore,
 	WhyNotReasonNotACandidate,
 	WhyNotReasonBeyondPage,
+	WhyNotReasonRepeated,
 	WhyNotReasonFound,
 }
 
 func (e WhyNotReason) IsValid() bool {
 	switch e {
-	case WhyNotReasonNoSuchDocument, WhyNotReasonDeleted, WhyNotReasonNotIndexed, WhyNotReasonNoText, WhyNotReasonOutsideCollections, WhyNotReasonNotReadable, WhyNotReasonHidden, WhyNotReasonFilteredOut, WhyNotReasonPhraseMissing, WhyNotReasonExcluded, WhyNotReasonNoCommonWord, WhyNotReasonBelowMinScore, WhyNotReasonNotACandidate, WhyNotReasonBeyondPage, WhyNotReasonFound:
+	case WhyNotReasonNoSuchDocument, WhyNotReasonDeleted, WhyNotReasonNotIndexed, WhyNotReasonNoText, WhyNotReasonOutsideCollections, WhyNotReasonNotReadable, WhyNotReasonHidden, WhyNotReasonFilteredOut, WhyNotReasonPhraseMissing, WhyNotReasonExcluded, WhyNotReasonNoCommonWord, WhyNotReasonBelowMinScore, WhyNotReasonNotACandidate, WhyNotReasonBeyondPage, WhyNotReasonRepeated, WhyNotReasonFound:
 		return true
 	}
 	return false

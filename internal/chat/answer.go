@@ -122,7 +122,7 @@ func (a *answer) chatModel(ctx context.Context) llm.ChatModel {
 
 // findPassages searches for passages to answer from.
 func (a *answer) findPassages(ctx context.Context, text string, minScore float64) (*search.Results, error) {
-	return a.search(ctx, search.Query{Text: text, Limit: a.chat.opt.Passages, MinScore: minScore})
+	return a.search(ctx, search.Query{Text: text, Limit: a.chat.opt.Passages, MinScore: minScore, Collapse: true})
 }
 
 func (a *answer) search(ctx context.Context, q search.Query) (*search.Results, error) {

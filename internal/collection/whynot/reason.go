@@ -29,6 +29,7 @@ const (
 	BelowMinScore      Reason = "BELOW_MIN_SCORE" // it has a score and a place
 	NotACandidate      Reason = "NOT_A_CANDIDATE" // other passages fill the candidate pool
 	BeyondPage         Reason = "BEYOND_PAGE"     // before offset, or after limit
+	Repeated           Reason = "REPEATED"        // another document with nearly the same text is shown
 	Found              Reason = "FOUND"
 )
 
@@ -93,6 +94,9 @@ func (a *Answer) judge(s *search.Standing, q *search.Query) {
 		a.conclude(BeyondPage, fmt.Sprintf("The document is result %d, which is not on this page.", s.Rank), fmt.Sprintf("Ask for an offset of %d.", (s.Rank-1)/q.Limit*q.Limit))
 	case s.Rank > 0:
 		a.conclude(Found, fmt.Sprintf("The document is result %d, with the score %.3f.", s.Rank, s.Score), "Nothing.")
+	case s.Repeated:
+		a.conclude(Repeated, "Another document with the same text, or nearly the same, is shown in its place: that of the version which the query names, else of the newest.",
+			"Filter by the document's version, or ask for results without collapse.")
 	case !s.CommonWord && s.Place > 0:
 		a.conclude(NoCommonWord, "The document has no word in common with the query. "+place+".", "Use a word of the document, or write the query's words into it.")
 	case !s.CommonWord:

@@ -238,8 +238,10 @@ func (r *respeller) joins() []join {
 		switch c.written {
 		case solid: // stays as it is
 		case apart, hyphenated:
-			if c.stop == 2 || c.stop == 1 && len(j.terms) == 0 {
-				continue // words such as "in" stand before many others
+			// Words such as "in" stand before many others. After a verb, such a word makes a
+			// noun of it: to back up, the backup.
+			if c.stop == 2 || c.stop == 1 && c.owner == c.second && len(j.terms) == 0 {
+				continue
 			}
 			for _, t := range c.whole {
 				if r.frequencies[t] > 0 {

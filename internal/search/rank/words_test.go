@@ -49,6 +49,10 @@ func (v *vocabulary) Terms(context.Context, []rank.Candidate) ([][]rank.TermCoun
 
 func (v *vocabulary) Vectors(context.Context, []rank.Candidate) ([][]float32, error) { return nil, nil }
 
+func (v *vocabulary) Editions(_ context.Context, passages []rank.Candidate) ([]rank.Edition, error) {
+	return make([]rank.Edition, len(passages)), nil
+}
+
 func (v *vocabulary) Facets(context.Context, *rank.FacetRequest) (*rank.FacetCounts, error) {
 	return &rank.FacetCounts{}, nil
 }

@@ -22,8 +22,8 @@ type segment struct {
 	bodyWords  []int32
 	words      [][3]int32 // lengths of title, heading and path
 	prints     []index.Fingerprint
-	forward    []uint16   // coded terms
-	forwardAt  []uint32   // start of each passage in forward, then the end
+	forward    []uint16 // coded terms
+	forwardAt  []uint32 // start of each passage in forward, then the end
 
 	// By term.
 	terms    *dictionary

@@ -54,6 +54,8 @@ export interface SearchParams {
   prefix?: boolean;
   /** One result for each value: `document`, `section`, `version`, `doc_type`, `language`, `collection`, `source`, or `metadata.` and a key. */
   distinct?: string;
+  /** Shows passages of different documents whose text is the same, or nearly the same in another version, once; default true. */
+  collapse?: boolean;
   /** Counts documents by these. */
   facets?: FacetName[];
   /** Values of each facet, 1 to 100; default 20. */
@@ -114,6 +116,8 @@ export interface SearchResult {
   /** ISO 8601. */
   updated_at: string | null;
   metadata: Record<string, unknown>;
+  /** The passages of other documents that the result stands for, too; only if there are some. Their versions, the newest first, are without its own. */
+  duplicates?: { count: number; versions: string[] };
 }
 
 export interface SearchResults {

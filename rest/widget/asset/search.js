@@ -232,7 +232,7 @@ function searchPanel(ui) {
     icon("page"),
     h("div", { class: "what" },
       h("div", { class: "title", dir: "auto" }, heading,
-        result.version && h("span", { class: "tag" }, String(result.version))),
+        [result.version, ...(result.duplicates?.versions ?? []).slice(0, 3)].filter(Boolean).map((version) => h("span", { class: "tag" }, String(version)))),
       path.length > 0 && h("div", { class: "path", dir: "auto" }, path.join(" › ")),
       h("div", { class: "snippet", dir: "auto" }, snippetNodes(result.snippet))),
     outside && icon("out"), outside && h("span", { class: "sr" }, ` (${labels.newTab})`));

@@ -149,6 +149,13 @@ function Passage({ passage, isFirst, onOpen }: { passage: Result; isFirst: boole
         <Text size="sm" className="wrap" lineClamp={5} style={{ whiteSpace: 'pre-line' }}>
           <Snippet html={passage.snippet} />
         </Text>
+        {passage.duplicates && (
+          <Text size="xs" c="dimmed" className="wrap">
+            {passage.duplicates.versions.length > 0
+              ? t('search.alsoIn', { versions: passage.duplicates.versions.join(', ') })
+              : t('search.copies', { count: passage.duplicates.count })}
+          </Text>
+        )}
       </div>
       <Group gap="xs" wrap="nowrap">
         <Score score={passage.score} />
