@@ -10,7 +10,7 @@ func talkRows() map[string]any {
 	hit := object{
 		"id": messageID, "documentId": documentID, "title": "Queues", "url": nil, "snippet": "<mark>Durable</mark> &amp; ordered", "score": 0.75,
 		"section": "Guides", "version": "2.0", "tags": []any{"queue"}, "docType": nil, "language": "en", "collection": "Handbook",
-		"source": "file_upload", "headingPath": []any{"Queues", "Durability"}, "updatedAt": late, "metadata": object{"Level": "INDEXED"},
+		"source": "file_upload", "headingPath": []any{"Queues", "Durability"}, "updatedAt": late, "metadata": object{"Level": "INDEXED"}, "duplicates": object{"count": 2, "versions": []any{"1.9", "1.8"}},
 		"explanation": explanation(),
 	}
 	value := func(value, label string, count int, selected bool) object {
