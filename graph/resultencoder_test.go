@@ -112,6 +112,9 @@ func TestResultsAreEncodedAsByTheExecutor(t *testing.T) {
 				Tier: model.SearchTierStored, Change: 3, Words: []*model.ExplainedWord{{Text: "a"}}, Order: &model.ExplainedSum{Total: 0.5},
 			}
 		})},
+		"duplicates": {aResult(), changed(func(r *model.SearchResult) {
+			r.Duplicates = &model.SearchDuplicates{Count: 3, Versions: []string{"2.0", `"1"`}}
+		}), changed(func(r *model.SearchResult) { r.Duplicates = &model.SearchDuplicates{Count: 1, Versions: []string{}} })},
 		"no time": {changed(func(r *model.SearchResult) { r.UpdatedAt = &time.Time{} })},
 	}
 	for i, score := range []float64{0, 1, 1e-7, 1e21, 0.1 + 0.2, -0.5, math.Copysign(0, -1), math.MaxFloat64} {
@@ -125,9 +128,13 @@ func TestResultsAreEncodedAsByTheExecutor(t *testing.T) {
 	}
 	var fields []string
 	for _, f := range schema.Schema().Types["SearchResult"].Fields {
-		if f.Name == "explanation" {
+		switch f.Name {
+		case "explanation":
 			fields = append(fields, "explanation { tier change words { text } order { total } }")
-		} else {
+		case "duplicates":
+			fields = append(fields, "duplicates { n: count versions __typename }")
+			continue // duplicatesEncoder
+		default:
 			fields = append(fields, f.Name)
 		}
 		if !graph.EncodesResultField(f.Name) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/search"
@@ -128,6 +130,29 @@ func TestAHiddenVersionIsNeitherShownNorCounted(t *testing.T) {
 			if got := strings.Join(f.shown(ctx, e, id, search.Query{Text: "lighthouse snapshot", Collapse: true}), "|"); got != x.want {
 				t.Errorf("%s: %v see %s, want %s", name, x.readers, got, x.want)
 			}
+		}
+	}
+}
+
+// TestADocumentThatIsLeftOutStandsAsRepeated asks why an old version is not found.
+func TestADocumentThatIsLeftOutStandsAsRepeated(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.tenant()
+	documents := map[string]uuid.UUID{}
+	for _, v := range []string{"1.0", "2.0"} {
+		documents[v] = f.add(id, v+".md", "# Backup\n\n"+backup(v), func(r *index.Record) { r.Title, r.Version = "Backup", v })
+	}
+	for _, x := range []struct {
+		version  string
+		collapse bool
+		filters  search.Filters
+		repeated bool
+	}{{"1.0", true, search.Filters{}, true}, {"2.0", true, search.Filters{}, false}, {"1.0", false, search.Filters{}, false}, {"1.0", true, search.Filters{Version: "1.0"}, false}} {
+		q := search.Query{Text: "lighthouse snapshot", Limit: 10, MinScore: 0.01, Collapse: x.collapse, Filters: x.filters}
+		s, err := f.engine.Standing(t.Context(), id.scope, q, documents[x.version], id.collection)
+		if err != nil || s.Repeated != x.repeated || (s.Rank == 0) != x.repeated {
+			t.Errorf("%s with collapse %v stands at %+v, %v", x.version, x.collapse, s, err)
 		}
 	}
 }
