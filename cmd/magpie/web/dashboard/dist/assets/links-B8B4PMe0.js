@@ -1,1 +1,0 @@
-import{n as e}from"./Title-Cqcyo19E.js";import{r as t}from"./useRouter-BRd6FTpF.js";import{n}from"./link-Czl0Rt88.js";import{P as r}from"./i18n-CysELt6U.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
