@@ -37,7 +37,7 @@ packages = $(shell grep -rl --include='*_test.go' '^func $(1)' . | xargs -n 1 di
 # What a recipe with tests ends with: the servers that tests share stop, and the outcome stays.
 finish = go run ./internal/tools/testservers && exit $$status
 
-.PHONY: help setup setup-tests build dashboard verify-dashboard demo up down run test test-race verify lint fmt gen bench soak eval fuzz test-mcp test-clickhouse release test-packages clean
+.PHONY: help setup setup-tests build man dashboard verify-dashboard demo up down run test test-race verify lint fmt gen bench soak eval fuzz test-mcp test-clickhouse release test-packages clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -50,6 +50,9 @@ setup-tests:
 
 build: ## build bin/magpie
 	@go build -o bin/magpie ./cmd/magpie
+
+man: build ## write the manual pages to bin/share/man/man1
+	@bin/magpie man bin/share/man/man1
 
 dashboard: ## build the dashboard from its sources, with Node; what it writes is committed
 	@cd $(SITE) && npm ci --no-audit --no-fund --loglevel=error && npm run lint && npm test && npm run build

@@ -2,8 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/google/uuid"
 )
@@ -59,28 +57,4 @@ func (c *Client) RunStatement(ctx context.Context, database uuid.UUID, sql strin
 	}
 	err := c.Do(ctx, "RunStatement", Variables{"database": database, "sql": sql, "limit": limit}, &data)
 	return data.Result, err
-}
-
-// An AgentEvent is an event of an agent's run.
-type AgentEvent struct {
-	Type    string         `json:"type"` // such as AgentToolCall
-	Tool    string         `json:"tool"`
-	Params  map[string]any `json:"params"`
-	CallID  string         `json:"callId"`
-	Success bool           `json:"success"`
-	Code    string         `json:"code"`
-	Message string         `json:"message"`
-}
-
-// RunAgent sends a message to an agent, and calls each with the events of the run.
-func (c *Client) RunAgent(ctx context.Context, agent uuid.UUID, message string, each func(AgentEvent) error) error {
-	return c.Subscribe(ctx, "RunAgent", Variables{"input": Variables{"agentId": agent, "message": message}}, func(data json.RawMessage) error {
-		var in struct {
-			Event AgentEvent `json:"event"`
-		}
-		if err := json.Unmarshal(data, &in); err != nil {
-			return fmt.Errorf("read an event of a run: %w", err)
-		}
-		return each(in.Event)
-	})
 }

@@ -206,3 +206,32 @@ func TestUploadsAreForms(t *testing.T) {
 type seeker struct{ io.Reader }
 
 func (seeker) Seek(int64, int) (int64, error) { return 0, nil }
+
+func TestARunIsFollowedAgainAfterItsConnectionIsCutOff(t *testing.T) {
+	t.Parallel()
+	requests := 0
+	r := remote(t, func(w http.ResponseWriter, request *http.Request) {
+		var sent struct {
+			OperationName string
+			Variables     map[string]any
+		}
+		if err := json.NewDecoder(request.Body).Decode(&sent); err != nil {
+			t.Error(err)
+		}
+		requests++
+		event := func(text string) string { return "event: next\ndata: {\"data\": {\"event\": " + text + "}}\n\n" }
+		if requests == 1 {
+			stream(event(`{"type": "AgentRunStart", "seq": 1, "runId": "018f0000-0000-8000-8000-00000000c011"}`)+event(`{"type": "AgentContent", "seq": 2, "content": "It "}`),
+				func(*http.Request) { panic(http.ErrAbortHandler) })(w, request)
+		}
+		if sent.OperationName != "FollowRun" || sent.Variables["run"] != "018f0000-0000-8000-8000-00000000c011" || sent.Variables["after"] != 2.0 {
+			t.Errorf("%+v", sent)
+		}
+		stream(event(`{"type": "AgentContent", "seq": 3, "content": "works."}`)+"event: complete\ndata:\n\n", func(*http.Request) {})(w, request)
+	})
+	answer := ""
+	err := client.New(r).RunAgent(t.Context(), client.Variables{}, func(e client.AgentEvent) error { answer += e.Content; return nil })
+	if err != nil || answer != "It works." || requests != 2 {
+		t.Errorf("%q after %d requests: %v", answer, requests, err)
+	}
+}

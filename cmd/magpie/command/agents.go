@@ -16,6 +16,7 @@ type agentsCommand struct {
 	List      agentsList      `cmd:"" default:"1" help:"List the agents."`
 	Create    agentsCreate    `cmd:"" help:"Make an agent, from scratch or from a template."`
 	Show      agentsShow      `cmd:"" help:"Show an agent."`
+	Run       agentsRun       `cmd:"" help:"Run an agent and read its answer."`
 	Delete    agentsDelete    `cmd:"" help:"Delete an agent with its memories, runs and conversations."`
 	Templates agentsTemplates `cmd:"" help:"List the templates of agents, or show one."`
 	Memories  agentsMemories  `cmd:"" help:"What an agent keeps for everybody."`

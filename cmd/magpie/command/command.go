@@ -70,6 +70,8 @@ type grammar struct {
 	Parse        parseCommand        `cmd:"" group:"operate" help:"Print what Magpie reads in a file, as Markdown or (--json) its structure."`
 	Eval         evalCommand         `cmd:"" group:"operate" help:"Measure search quality on judged sets."`
 	Bench        benchCommand        `cmd:"" group:"operate" help:"Measure."`
+	Completion   completionCommand   `cmd:"" group:"operate" help:"Print the script that completes commands in a shell."`
+	Man          manCommand          `cmd:"" group:"operate" help:"Write the manual pages."`
 	Version      versionCommand      `cmd:"" group:"operate" help:"Print the version."`
 }
 
@@ -97,6 +99,7 @@ type runtime struct {
 	globals
 	streams Streams
 	console *console.Console
+	model   *kong.Node // the whole command line
 }
 
 // exitCode unwinds the parser when it has printed help.
@@ -172,6 +175,10 @@ func Run(ctx context.Context, arguments []string, streams Streams) (code int) {
 	if len(arguments) == 0 {
 		arguments = []string{"--help"}
 	}
+	if arguments[0] == completeWord {
+		complete(streams.Out, parser.Model.Node, arguments[1:])
+		return 0
+	}
 	parsed, err := parser.Parse(arguments)
 	if err != nil {
 		_, _ = fmt.Fprintf(streams.Err, "magpie: %s (magpie --help lists the commands)\n", hideTokens(client.Message(err)))
@@ -181,7 +188,7 @@ func Run(ctx context.Context, arguments []string, streams Streams) (code int) {
 	if slices.ContainsFunc(arguments, tokenPattern.MatchString) {
 		_, _ = fmt.Fprintln(streams.Err, "magpie: other users of this machine can see a token on the command line")
 	}
-	r := &runtime{Context: ctx, globals: g.globals, streams: streams}
+	r := &runtime{Context: ctx, globals: g.globals, streams: streams, model: parser.Model.Node}
 	if err = r.prepare(); err == nil {
 		err = parsed.Run(r)
 	}

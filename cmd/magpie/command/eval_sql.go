@@ -91,7 +91,7 @@ func (c *evalCommand) sql(r *runtime) error {
 			r.console.Note("No chat model is set up (LLM_BASE_URL, LLM_MODEL), so no statements were written.")
 			return nil
 		}
-		if x.agents, err = c.person(r, app, workspace); err != nil {
+		if x.agents, err = personOf(r, app, workspace, c.As); err != nil {
 			return err
 		}
 		answers, err := x.answers()
@@ -115,17 +115,17 @@ func (c *evalCommand) sql(r *runtime) error {
 	return r.console.Result(figures, func() { figures.print(r) })
 }
 
-// person returns a client that acts as the person who was named, or the first owner.
-func (c *evalCommand) person(ctx context.Context, app *wire.App, workspace uuid.UUID) (*client.Client, error) {
+// personOf returns a client that acts as the member of an email address, or the first owner.
+func personOf(ctx context.Context, app *wire.App, workspace uuid.UUID, email string) (*client.Client, error) {
 	among := []predicate.Membership{membership.WorkspaceID(workspace)}
-	if c.As != "" {
-		among = append(among, membership.HasUserWith(user.EmailEqualFold(c.As)))
+	if email != "" {
+		among = append(among, membership.HasUserWith(user.EmailEqualFold(email)))
 	} else {
 		among = append(among, membership.RoleEQ(membership.RoleOwner))
 	}
 	row, err := app.DB.Ent.Membership.Query().Where(among...).Order(membership.ByCreatedAt()).First(viewer.With(ctx, viewer.System(workspace)))
 	if ent.IsNotFound(err) {
-		return nil, fmt.Errorf("--as %s: the workspace has no such member, for whom the agent could run", cmp.Or(c.As, "(an owner)"))
+		return nil, fmt.Errorf("--as %s: the workspace has no such member, for whom the agent could run", cmp.Or(email, "(an owner)"))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find a member of the workspace: %w", err)

@@ -124,7 +124,7 @@ func (x *sqlExam) ask(agent uuid.UUID, p *sqlPaper, q texttosql.Question) (verdi
 // statement runs the agent and returns the last statement that ran without an error.
 func (x *sqlExam) statement(agent uuid.UUID, message string) (last string, err error) {
 	sent := map[string]string{}
-	err = x.agents.RunAgent(x, agent, message, func(e client.AgentEvent) error {
+	err = x.agents.RunAgent(x, client.Variables{"agentId": agent, "message": message}, func(e client.AgentEvent) error {
 		switch e.Type {
 		case "AgentToolCall":
 			if sql, ok := e.Params["query"].(string); ok && e.Tool == "query_database" {
