@@ -19,6 +19,8 @@ SOAK ?=
 # What make release builds, and as which version: make release VERSION=v1.2.0 TARGETS=linux/amd64
 TARGETS ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64
 VERSION ?=
+# A program as make release builds it, which make test-packages runs; without it, only what surrounds it is tested.
+PROGRAM ?=
 # Judged sets that make eval measures; those that are not there are left out.
 JUDGED ?= testdata/judged $(patsubst %/qrels.tsv,%,$(wildcard ../shared/retrieval/*/qrels.tsv))
 SITE := cmd/magpie/web/dashboard
@@ -134,8 +136,8 @@ release: ## build archives, Debian packages, lists of modules and checksums in d
 	@go run ./internal/tools/release -targets '$(TARGETS)' -version '$(VERSION)' -out dist
 
 test-packages: ## test the Debian package, the image, the Compose file and the Helm chart, with their own libraries
-	@cd internal/tools/debian && go test ./...
-	@cd internal/tools/deploycheck && go test ./...
+	@cd internal/tools/debian && go test ./... $(if $(PROGRAM),-program '$(abspath $(PROGRAM))')
+	@cd internal/tools/deploycheck && go test ./... $(if $(PROGRAM),-program '$(abspath $(PROGRAM))')
 
 clean: build ## remove built programs and the data of the private servers
 	@go run ./internal/tools/testservers -remove

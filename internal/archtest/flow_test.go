@@ -34,6 +34,7 @@ func flow() map[string][]string {
 		"agents/tools":                  with("agents", "ent", "internal/search", "internal/connector/attached", "connectors"),
 		"cmd":                           {""},
 		"connectors":                    {"connectors", "internal/httpx", "internal/safetext", "internal/connector/blob"},
+		"deploy":                        {},
 		"ent":                           {"ent", "ent/gid", "internal/viewer"},
 		"ent/migrate/migrations":        {},
 		"ent/rule":                      {"internal/viewer"},
