@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -30,40 +29,41 @@ func (r *release) build(ctx context.Context, t target, path string) error {
 	return nil
 }
 
-// pages are the manual pages and completions that a program writes: the
-// arguments that write one to the standard output, and its place in an archive.
-var pages = []struct {
-	name      string
-	arguments []string
-}{
-	{"completions/magpie.bash", []string{"completion", "bash"}},
-	{"completions/_magpie", []string{"completion", "zsh"}},
-	{"completions/magpie.fish", []string{"completion", "fish"}},
-	{"man/man1/magpie.1", []string{"man"}},
+// completions are the scripts that complete commands in a shell, by their places in
+// an archive.
+func completions() map[string]string {
+	return map[string]string{"bash": "completions/magpie.bash", "zsh": "completions/_magpie", "fish": "completions/magpie.fish"}
 }
 
-// notUnderstood is the exit status of a command line with an unknown command.
-const notUnderstood = 2
-
-// makePages asks the program of this machine for them. If it was not built, they
-// are missing, and the output says so.
+// makePages lets the program of this machine write its manual pages and
+// completions. If it was not built, they are missing, and the output says so.
 func (r *release) makePages(ctx context.Context, programs string) error {
 	program := filepath.Join(programs, r.host.system+"-"+r.host.machine)
 	if _, err := os.Stat(program); err != nil {
 		fmt.Printf("release: no manual pages and completions: %s is not among the targets\n", r.host)
 		return nil
 	}
-	for _, page := range pages {
-		text, err := exec.CommandContext(ctx, program, page.arguments...).Output()
-		var failed *exec.ExitError
-		if errors.As(err, &failed) && failed.ExitCode() == notUnderstood {
-			fmt.Printf("release: no %s: there is no command %s\n", page.name, page.arguments[0])
-			continue
-		}
+	for shell, name := range completions() {
+		text, err := exec.CommandContext(ctx, program, "completion", shell).Output()
 		if err != nil {
-			return fmt.Errorf("magpie %s: %w", strings.Join(page.arguments, " "), err)
+			return fmt.Errorf("magpie completion %s: %w", shell, err)
 		}
-		r.pages = append(r.pages, entry{name: page.name, content: text, mode: 0o644})
+		r.pages = append(r.pages, entry{name: name, content: text, mode: 0o644})
+	}
+	folder := filepath.Join(programs, "man1")
+	if output, err := exec.CommandContext(ctx, program, "man", folder).CombinedOutput(); err != nil {
+		return fmt.Errorf("magpie man: %w\n%s", err, output)
+	}
+	files, err := os.ReadDir(folder)
+	if err != nil {
+		return fmt.Errorf("list the manual pages: %w", err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(filepath.Join(folder, f.Name()))
+		if err != nil {
+			return fmt.Errorf("read a manual page: %w", err)
+		}
+		r.pages = append(r.pages, entry{name: "man/man1/" + f.Name(), content: text, mode: 0o644})
 	}
 	return nil
 }

@@ -44,8 +44,9 @@ func main() {
 	switch {
 	case len(os.Args) > 1 && os.Args[1] == "completion":
 		fmt.Println("complete for", os.Args[2])
-	case len(os.Args) > 1:
-		os.Exit(2)
+	case len(os.Args) > 1 && os.Args[1] == "man":
+		_ = os.Mkdir(os.Args[2], 0o755)
+		_ = os.WriteFile(os.Args[2]+"/magpie.1", []byte("a page\n"), 0o644)
 	default:
 		fmt.Println(system.Text())
 	}
@@ -122,7 +123,7 @@ func TestARelease(t *testing.T) {
 	release, one, two := tool(t), sample(t), sample(t)
 	host := runtime.GOOS + "-" + runtime.GOARCH
 	arguments := []string{"-version", "v1.2.3-rc.1", "-packages=false", "-targets", runtime.GOOS + "/" + runtime.GOARCH + ",darwin/arm64"}
-	said := run(t, one, release, arguments...)
+	run(t, one, release, arguments...)
 	run(t, two, release, arguments...)
 
 	t.Run("gives the same bytes in another folder", func(t *testing.T) {
@@ -168,7 +169,7 @@ func TestARelease(t *testing.T) {
 			t.Errorf("the program says %q, want %q", got, want)
 		}
 	})
-	t.Run("has texts and the completions that the program writes", func(t *testing.T) {
+	t.Run("has texts, completions and manual pages", func(t *testing.T) {
 		prefix := "magpie-1.2.3-rc.1-" + host + "/"
 		all := content(t, filepath.Join(one, "dist", "magpie-1.2.3-rc.1-"+host+".tar.gz"))
 		if got := all[prefix+"completions/_magpie"]; got == nil || got.String() != "complete for zsh\n" {
@@ -177,8 +178,8 @@ func TestARelease(t *testing.T) {
 		if got := all[prefix+"LICENSE"]; got == nil || got.String() != "a license\n" {
 			t.Errorf("the license is %v", got)
 		}
-		if !strings.Contains(said, "there is no command man") || all[prefix+"man/man1/magpie.1"] != nil {
-			t.Errorf("a program without manual pages: %s", said)
+		if got := all[prefix+"man/man1/magpie.1"]; got == nil || got.String() != "a page\n" {
+			t.Errorf("the manual page is %v", got)
 		}
 	})
 }
@@ -197,6 +198,13 @@ func TestAChangedTreeIsNamedInTheVersion(t *testing.T) {
 	run(t, folder, "git", "checkout", "-q", "README.md")
 	if said := run(t, folder, release, "-packages=false", "-targets", host); !strings.Contains(said, "building v2.0.0 for "+host) {
 		t.Errorf("it says %s", said)
+	}
+	other := "linux/arm64"
+	if host == other {
+		other = "linux/amd64"
+	}
+	if said := run(t, folder, release, "-packages=false", "-targets", other); !strings.Contains(said, "no manual pages and completions: "+host) {
+		t.Errorf("without a program of this machine it says %s", said)
 	}
 }
 
