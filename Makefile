@@ -137,7 +137,7 @@ release: ## build archives, Debian packages, lists of modules and checksums in d
 
 test-packages: ## test the Debian package, the image, the Compose file and the Helm chart, with their own libraries
 	@cd internal/tools/debian && go test ./... $(if $(PROGRAM),-program '$(abspath $(PROGRAM))')
-	@cd internal/tools/deploycheck && go test ./... $(if $(PROGRAM),-program '$(abspath $(PROGRAM))')
+	@cd internal/tools/deploycheck && go test ./...
 
 clean: build ## remove built programs and the data of the private servers
 	@go run ./internal/tools/testservers -remove
