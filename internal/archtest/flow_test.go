@@ -132,6 +132,7 @@ func flow() map[string][]string {
 		"internal/tools/generateclient": {},
 		"internal/tools/fitrank":        {"internal/analysis", "internal/model/embed", "internal/eval", "internal/ingest", "internal/search"},
 		"internal/tools/mcpprobe":       {"agents/mcp"},
+		"internal/tools/npmpackage":     {"rest/widget"},
 		"internal/tools/trainembed":     {"internal/model/embed", "internal/analysis"},
 		"internal/store/transaction":    {"ent"},
 		"internal/viewer":               {},

@@ -20,28 +20,35 @@ func parts() []string {
 // script returns the widget: all parts within one function, so that the page only
 // sees window.MagpieWidget. Comments and indentation are removed.
 func script() ([]byte, error) {
-	style, err := asset("style.css")
+	code, err := joined(parts(), exports())
 	if err != nil {
 		return nil, err
+	}
+	return []byte("/* Magpie's search and chat widget. The source is in rest/widget/asset. */\n(() => {\n\"use strict\";\n" + code + "})();\n"), nil
+}
+
+// joined returns the style sheet as a constant, and the parts without what matches.
+func joined(names []string, without *regexp.Regexp) (string, error) {
+	style, err := asset("style.css")
+	if err != nil {
+		return "", err
 	}
 	var quoted bytes.Buffer
 	encoder := json.NewEncoder(&quoted)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(condense(string(style), true)); err != nil {
-		return nil, fmt.Errorf("encode the style sheet: %w", err)
+		return "", fmt.Errorf("encode the style sheet: %w", err)
 	}
-	var joined strings.Builder
-	joined.WriteString("/* Magpie's search and chat widget. The source is in rest/widget/asset. */\n(() => {\n\"use strict\";\n")
-	joined.WriteString("const STYLE = " + strings.TrimSpace(quoted.String()) + ";\n")
-	for _, name := range parts() {
+	var out strings.Builder
+	out.WriteString("const STYLE = " + strings.TrimSpace(quoted.String()) + ";\n")
+	for _, name := range names {
 		part, err := asset(name)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
-		joined.WriteString(condense(exports().ReplaceAllString(string(part), ""), false))
+		out.WriteString(condense(without.ReplaceAllString(string(part), ""), false))
 	}
-	joined.WriteString("})();\n")
-	return []byte(joined.String()), nil
+	return out.String(), nil
 }
 
 // exports matches export statements, which only modules may have.

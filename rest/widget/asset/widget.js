@@ -3,7 +3,7 @@
 
 const IDS = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const RTL = /^(?:ar|arc|ckb|dv|fa|he|ks|ps|sd|syr|ug|ur|yi)\b/i;
-const MAC = /Mac|iP(?:hone|ad|od)/.test(navigator.platform);
+const MAC = /Mac|iP(?:hone|ad|od)/.test(globalThis.navigator?.platform ?? "");
 const MODES = ["search", "chat"];
 const FILTERS = ["section", "version", "tags", "doc_types", "language", "date_after", "date_before"];
 
@@ -97,7 +97,7 @@ function isEditable(element) {
 function widget(options) {
   const { labels, modes } = options;
   const client = new Magpie({ baseUrl: options.baseUrl, key: options.key, maxRetryWait: 2 });
-  const host = document.createElement("magpie-widget");
+  const host = document.createElement("magpie-widget"), parent = options.parent ?? document.body;
   const shadow = host.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(STYLE + (options.accent ? accentRules(options.accent) : ""));
@@ -179,7 +179,7 @@ function widget(options) {
 
   /** Opens the dialog, optionally with a mode and a query to search or ask. */
   function open({ mode: wanted, query } = {}) {
-    if (!host.isConnected) document.body.append(host);
+    if (!host.isConnected) parent.append(host);
     if (modes.includes(wanted)) show(wanted);
     if (!dialog.open) {
       opener ??= deepActive();
@@ -242,6 +242,7 @@ function widget(options) {
     stops[event.shiftKey ? stops.length - 1 : 0].focus();
   }
 
+  const listening = { signal: options.signal };
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing || event.repeat || dialog.open) return;
     const editing = isEditable(event.composedPath()[0]);
@@ -249,16 +250,16 @@ function widget(options) {
       event.preventDefault();
       open();
     }
-  });
+  }, listening);
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button !== 0) return;
     const trigger = event.composedPath().find((node) => node instanceof Element && node.hasAttribute("data-magpie-open"));
-    if (!trigger || (trigger.getAttribute("data-magpie-widget") || window.MagpieWidget.name) !== options.name) return;
+    if (!trigger || (trigger.getAttribute("data-magpie-widget") || (window.MagpieWidget?.name ?? "")) !== options.name) return;
     event.preventDefault();
     opener = trigger;
     open({ mode: trigger.getAttribute("data-magpie-open") });
-  });
-  document.body.append(host);
+  }, listening);
+  parent.append(host);
   return { name: options.name, open, close, element: host };
 }
 
@@ -283,6 +284,23 @@ async function start() {
     window.MagpieWidget = Object.freeze({ ...made, widgets });
     widgets.push(window.MagpieWidget);
   }
+}
+
+/** Creates a widget within an element, for bundled pages. Options are those of the script element, such as minScore. */
+async function mount(element, { key, baseUrl, ...given }) {
+  if (!key || !baseUrl) throw new TypeError("mount needs key and baseUrl");
+  const script = document.createElement("script");
+  for (const [name, value] of Object.entries({ ...given, key, baseUrl })) {
+    if (value != null) script.dataset[name] = typeof value === "object" && !Array.isArray(value) && !(value instanceof URL) ? JSON.stringify(value) : String(value);
+  }
+  const labels = await catalogue(languageOf(script), baseOf(script));
+  const listening = new AbortController();
+  const made = widget({ ...readOptions(script, labels, !window.MagpieWidget), parent: element, signal: listening.signal });
+  return Object.freeze({ ...made, unmount() {
+    made.close();
+    listening.abort();
+    made.element.remove();
+  } });
 }
 
 start();
