@@ -72,9 +72,6 @@ func NewRemote(o RemoteOptions) (*Remote, error) {
 	}}, nil
 }
 
-// URL returns the address of the Magpie.
-func (r *Remote) URL() string { return r.o.URL }
-
 // Close closes the idle connections.
 func (r *Remote) Close() { r.http.CloseIdleConnections() }
 
