@@ -2798,6 +2798,7 @@ const (
 	WhyNotReasonNotReadable        WhyNotReason = "not_readable"
 	WhyNotReasonOutsideCollections WhyNotReason = "outside_collections"
 	WhyNotReasonPhraseMissing      WhyNotReason = "phrase_missing"
+	WhyNotReasonRepeated           WhyNotReason = "repeated"
 )
 
 // Valid indicates whether the value is a known member of the WhyNotReason enum.
@@ -2832,6 +2833,8 @@ func (e WhyNotReason) Valid() bool {
 	case WhyNotReasonOutsideCollections:
 		return true
 	case WhyNotReasonPhraseMissing:
+		return true
+	case WhyNotReasonRepeated:
 		return true
 	default:
 		return false
@@ -7581,6 +7584,9 @@ type SearchDatabaseTablesResponseBody struct {
 
 // SearchDocsRequest defines model for SearchDocsRequest.
 type SearchDocsRequest struct {
+	// Collapse Show passages of different documents whose text is the same, or nearly the same in another version, once: in the version that the query names, else the newest. true when omitted, except with a distinct other than document. It has no effect with minScore 0.
+	Collapse *bool `json:"collapse,omitempty"`
+
 	// Collection One collection; when omitted, the default one of a key, or all in the scope of a session.
 	Collection *openapi_types.UUID `json:"collection,omitempty"`
 
@@ -7650,6 +7656,15 @@ type SearchDocumentFacetsResponseBody struct {
 // SearchDocumentsResponseBody defines model for SearchDocumentsResponseBody.
 type SearchDocumentsResponseBody struct {
 	Data SearchResultsOfSearchDashboard `json:"data"`
+}
+
+// SearchDuplicates defines model for SearchDuplicates.
+type SearchDuplicates struct {
+	// Count Number of passages that were left out.
+	Count int `json:"count"`
+
+	// Versions The versions of their documents but that of the result, the newest first.
+	Versions []string `json:"versions"`
 }
 
 // SearchExplanation How the score of a search result came about.
@@ -7812,10 +7827,13 @@ type SearchQualityRun struct {
 // SearchResultOfSearch defines model for SearchResultOfSearch.
 type SearchResultOfSearch struct {
 	// Collection Name of the collection.
-	Collection  string             `json:"collection"`
-	DocType     *string            `json:"doc_type"`
-	DocumentId  openapi_types.UUID `json:"document_id"`
-	HeadingPath []string           `json:"heading_path"`
+	Collection string             `json:"collection"`
+	DocType    *string            `json:"doc_type"`
+	DocumentId openapi_types.UUID `json:"document_id"`
+
+	// Duplicates The passages of other documents that this result stands for, too, since their text is the same or nearly the same; null for none.
+	Duplicates  *SearchDuplicates `json:"duplicates,omitempty"`
+	HeadingPath []string          `json:"heading_path"`
 
 	// Id The passage.
 	Id       openapi_types.UUID     `json:"id"`
@@ -10354,6 +10372,9 @@ type SearchDocsByQueryParams struct {
 
 	// Distinct One result for each document (document), or for all documents with the same section, version, doc_type, language, collection, source or value of a key of their metadata (metadata.product). Documents without a value are not the same. total counts these results.
 	Distinct *string `form:"distinct,omitempty" json:"distinct,omitempty"`
+
+	// Collapse Show passages of different documents whose text is the same, or nearly the same in another version, once: in the version that the query names, else the newest. true when omitted, except with a distinct other than document. It has no effect with minScore 0.
+	Collapse *bool `form:"collapse,omitempty" json:"collapse,omitempty"`
 
 	// Facets The facets. Counted when named. Several values are separated by commas.
 	Facets *string `form:"facets,omitempty" json:"facets,omitempty"`
@@ -29368,6 +29389,18 @@ func NewSearchDocsByQueryRequest(server string, params *SearchDocsByQueryParams)
 		if params.Distinct != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "distinct", *params.Distinct, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Collapse != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "collapse", *params.Collapse, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
