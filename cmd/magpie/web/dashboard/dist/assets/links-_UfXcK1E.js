@@ -1,1 +1,0 @@
-import{n as e}from"./Title-1xP8y8S2.js";import{r as t}from"./useRouter-Bh7orXze.js";import{n}from"./link-DzACWYiA.js";import{P as r}from"./i18n-u6WOau_t.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
