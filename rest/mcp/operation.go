@@ -131,10 +131,16 @@ func toError(operation string, list gqlerror.List) error {
 		return &apierr.Error{Code: apierr.Internal, Message: "The operation failed on our side; try again.", Op: operation, Cause: errors.Join(first, first.Err)}
 	}
 	message := first.Message
-	if input, problem, ok := strings.Cut(message, ": "); ok && code == apierr.InvalidRequest {
+	if input, problem, ok := strings.Cut(message, ": "); ok && code == apierr.InvalidRequest && isInput(input) {
 		message = argumentName(input) + ": " + problem
 	}
 	return &apierr.Error{Code: code, Message: message, Op: operation, Cause: first.Err}
+}
+
+// isInput reports whether the beginning of a message names an input, and is no sentence:
+// minScore, filters.dateAfter, ranges[0].
+func isInput(text string) bool {
+	return text != "" && 'a' <= text[0] && text[0] <= 'z' && !strings.ContainsFunc(text, unicode.IsSpace)
 }
 
 // argumentName returns the name of a tool's argument, which is that of the operation's

@@ -114,6 +114,8 @@ func TestPages(t *testing.T) {
 	m.isUsed(t)
 	t.Run("by keyboard", func(t *testing.T) { keyboardFlow(t, m) })
 	t.Run("by role", func(t *testing.T) { pagesOfRoles(t, m) })
+	t.Run("in two tabs", func(t *testing.T) { tabsRefreshOnce(t, m) })
+	t.Run("of a service that fails", func(t *testing.T) { problemsNameTheirRequest(t, m) })
 	t.Run("accessible", func(t *testing.T) { accessiblePages(t, m) })
 	t.Run("in German", func(t *testing.T) { germanPages(t, m) })
 	t.Run("left open", func(t *testing.T) { pagesLeftOpen(t, m) })
