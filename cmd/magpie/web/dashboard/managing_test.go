@@ -246,7 +246,7 @@ func accountFlow(p *person, m *world) {
 	p.Is(`title()`, "Konto")
 	p.Is(`document.documentElement.lang`, "de")
 	p.choose("Sprache", "English")
-	p.Until(`title() === "Account"`)
+	p.Until(`title() === "Account" && field("Language")?.value === "English" && !all("[role=listbox]").length`)
 	p.hit("Dark")
 	p.Until(`document.documentElement.dataset.mantineColorScheme === "dark"`)
 	p.open("/account")
