@@ -26,13 +26,13 @@ func searchAndAsk(ctx context.Context, out io.Writer, url, key string) error {
 		return err
 	}
 	for _, result := range found.JSON200.Data.Results {
-		fmt.Fprintln(out, result.Title)
+		_, _ = fmt.Fprintln(out, result.Title)
 	}
 	for part, err := range api.Chat(ctx, client.StreamChatRequest{Message: "How do I restore a backup?"}) {
 		if err != nil {
 			return err
 		}
-		fmt.Fprint(out, part.Content)
+		_, _ = fmt.Fprint(out, part.Content)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func print(text string, backwards bool) index.Fingerprint {
 			token = tokens[len(tokens)-1-i]
 		}
 		h := index.HashTerm([]byte(token.Term))
-		f.Add(h, uint16(1024+token.Position)) //nolint:gosec // a short text
+		f.Add(h, uint16(1024+token.Position))
 		if !seen[token.Term] {
 			seen[token.Term] = true
 			f.AddDistinct(h)

@@ -120,7 +120,7 @@ func TestLoginKeepsATokenForTheCommandsThatFollow(t *testing.T) {
 	s.fails("there are test", "profiles", "use", "prod")
 	s.ok("profiles", "use", "test")
 
-	if err := os.Chmod(file, 0o644); err != nil { //nolint:gosec // what must be refused
+	if err := os.Chmod(file, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	s.fails("chmod 600", "collections")

@@ -20,7 +20,7 @@ func served(t *testing.T) string {
 	must(t, err)
 	answer, err := s.client.Do(request)
 	must(t, err)
-	defer answer.Body.Close()
+	defer func() { _ = answer.Body.Close() }()
 	raw, err := io.ReadAll(answer.Body)
 	must(t, err)
 	folder := t.TempDir()
