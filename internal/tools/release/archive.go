@@ -65,7 +65,7 @@ func (r *release) pack(ctx context.Context, t target, program string) error {
 }
 
 func (r *release) write(name string, content []byte) error {
-	if err := os.WriteFile(filepath.Join(r.out, name), content, 0o644); err != nil { //nolint:gosec // releases are public
+	if err := os.WriteFile(filepath.Join(r.out, name), content, 0o644); err != nil {
 		return fmt.Errorf("write the release: %w", err)
 	}
 	return nil
@@ -123,7 +123,7 @@ func (r *release) debian(ctx context.Context, t target, program string) error {
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return fmt.Errorf("write a manual page: %w", err)
 		}
-		if err := os.WriteFile(to, page.content, 0o644); err != nil { //nolint:gosec // they are public
+		if err := os.WriteFile(to, page.content, 0o644); err != nil {
 			return fmt.Errorf("write a manual page: %w", err)
 		}
 	}
@@ -152,7 +152,7 @@ func writeSums(folder string) error {
 		}
 		fmt.Fprintf(&out, "%s  %s\n", sum, f.Name())
 	}
-	if err := os.WriteFile(filepath.Join(folder, "SHA256SUMS"), []byte(out.String()), 0o644); err != nil { //nolint:gosec // releases are public
+	if err := os.WriteFile(filepath.Join(folder, "SHA256SUMS"), []byte(out.String()), 0o644); err != nil {
 		return fmt.Errorf("write the sums: %w", err)
 	}
 	return nil
