@@ -108,7 +108,7 @@ func (f *Fingerprinter) AddDistinct(term TermHash) {
 		return
 	}
 	for i := range f.lanes {
-		f.lanes[i] += spread(byte(term >> (8 * i) & 0xff)) //nolint:gosec // its byte i
+		f.lanes[i] += spread(byte(term >> (8 * i) & 0xff))
 	}
 	f.terms++
 	if f.inLane++; f.inLane == 255 {
