@@ -4,18 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/magpie-search/magpie/client"
 )
 
-// Search with an API key, and ask a question whose answer arrives in parts.
-func Example() {
-	if err := searchAndAsk(context.Background(), os.Stdout, "https://search.example.com", "svc_sk_example"); err != nil {
-		fmt.Println(err)
-	}
-}
-
+// searchAndAsk searches with an API key, and asks a question whose answer arrives in parts. It is the example of docs/clients.md.
 func searchAndAsk(ctx context.Context, out io.Writer, url, key string) error {
 	api, err := client.New(url, key)
 	if err != nil {
