@@ -126,17 +126,18 @@ func (e *editions) collapse(results []rank.Result) ([]rank.Result, map[uuid.UUID
 	if len(groups) == len(results) {
 		return results, nil
 	}
-	out := make([]rank.Result, 0, len(groups))
+	shown := make([]int, 0, len(groups))
 	duplicates := make(map[uuid.UUID]*Duplicates)
-	for i := range results {
-		group := groups[e.leaders[results[i].Passage]]
-		if i != e.shown(results, group) {
-			continue
-		}
-		out = append(out, results[i])
-		if len(group) > 1 {
+	for _, group := range groups {
+		i := e.shown(results, group)
+		if shown = append(shown, i); len(group) > 1 {
 			duplicates[results[i].Passage] = e.duplicates(results, group, i)
 		}
+	}
+	slices.Sort(shown)
+	out := make([]rank.Result, len(shown))
+	for n, i := range shown {
+		out[n] = results[i]
 	}
 	return out, duplicates
 }

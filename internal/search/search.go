@@ -103,10 +103,11 @@ func (e *Engine) attempt(ctx context.Context, scope viewer.Scope, states []index
 		results.Total -= len(ranked) - len(counted)
 		ranked, results.Unverified = v.shown, v.unanswered
 	}
-	ranked, duplicates := groups.editions.collapse(ranked)
-	if len(duplicates) > 0 {
-		all, _ := groups.editions.collapse(counted)
-		results.Total = len(all)
+	all, duplicates := groups.editions.collapse(counted)
+	if results.Total -= len(counted) - len(all); verify {
+		ranked, duplicates = groups.editions.collapse(ranked)
+	} else {
+		ranked = all
 	}
 	hits := make(map[uuid.UUID]*Hit)
 	if e.opt.Reranker != nil && len(ranked) > 0 {
@@ -114,11 +115,10 @@ func (e *Engine) attempt(ctx context.Context, scope viewer.Scope, states []index
 			return nil, false, err
 		}
 		if results.Total = len(ranked); !verify {
-			counted = groups.editions.expand(ranked)
+			all, counted = ranked, groups.editions.expand(ranked)
 		}
 	}
 	if groups.distinct {
-		all, _ := groups.editions.collapse(counted)
 		results.Total = len(groups.first(all))
 		ranked = groups.first(ranked)
 	}
