@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -9,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -117,24 +115,18 @@ func (c *REST) Chat(ctx context.Context, message string, each func(event string,
 		return err
 	}
 	defer func() { _ = response.Body.Close() }() // only read
-	lines := bufio.NewScanner(response.Body)
-	lines.Buffer(nil, 1<<20)
-	event := ""
-	for lines.Scan() {
-		line := lines.Text()
-		switch name, value, _ := strings.Cut(line, ":"); name {
-		case "event":
-			event = strings.TrimSpace(value)
-		case "data":
-			if err := each(event, []byte(strings.TrimPrefix(value, " "))); err != nil {
-				return err
-			}
-			if event == "done" || event == "error" {
-				return nil
-			}
+	ended := false
+	broken, err := readEvents(response.Body, 1<<20, func() {}, func(event string, data []byte) (last bool, err error) {
+		if len(data) == 0 {
+			return false, nil
 		}
+		ended = event == "done" || event == "error"
+		return ended, each(event, data)
+	})
+	if err != nil || ended {
+		return err
 	}
-	return errors.Join(lines.Err(), errors.New("the answer broke off"))
+	return errors.Join(broken, errors.New("the answer broke off"))
 }
 
 // Convert returns the results as those of the GraphQL API.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 )
 
@@ -25,32 +26,48 @@ func (r *Remote) Subscribe(ctx context.Context, operation string, variables Vari
 		return err
 	}
 	defer func() { _ = response.Body.Close() }() // only read
-	lines := bufio.NewScanner(response.Body)
-	lines.Buffer(nil, maxEvent)
+	complete := false
+	broken, err := readEvents(response.Body, maxEvent, func() { silent.Reset(r.o.Silence) }, func(event string, data []byte) (last bool, err error) {
+		if complete = event == "complete"; complete || len(data) == 0 {
+			return complete, nil
+		}
+		return false, r.read(operation, data, each)
+	})
+	switch {
+	case err != nil || complete:
+		return err
+	case errors.Is(broken, bufio.ErrTooLong):
+		return fmt.Errorf("an event of %s is larger than %d MiB", r.o.URL, maxEvent>>20)
+	case broken != nil:
+		return r.broken(ctx, broken)
+	}
+	return fmt.Errorf("the connection to %s was cut off", r.o.URL)
+}
+
+// readEvents reads server-sent events, whose data is one line of at most so many bytes. It calls heard for each
+// line, comments among them, and each for each event, until one is the last or gives an
+// error, which it returns. broken is the error of reading.
+func readEvents(from io.Reader, most int, heard func(), each func(event string, data []byte) (last bool, err error)) (broken, err error) {
+	lines := bufio.NewScanner(from)
+	lines.Buffer(nil, most)
 	event, data := "", []byte(nil)
 	for lines.Scan() {
-		silent.Reset(r.o.Silence)
+		heard()
 		name, value, _ := bytes.Cut(lines.Bytes(), []byte(":"))
 		value = bytes.TrimPrefix(value, []byte(" "))
 		switch {
-		case len(lines.Bytes()) > 0 && string(name) == "event":
-			event = string(value)
-		case len(lines.Bytes()) > 0 && string(name) == "data":
-			data = append(data[:0], value...)
-		case len(lines.Bytes()) > 0: // a comment
-		case event == "complete":
-			return nil
-		case len(data) > 0: // the event is whole
-			if err := r.read(operation, data, each); err != nil {
-				return err
+		case len(lines.Bytes()) == 0: // the event is whole
+			if event != "" || len(data) > 0 {
+				if last, err := each(event, data); last || err != nil {
+					return nil, err
+				}
 			}
 			event, data = "", data[:0]
+		case string(name) == "event":
+			event = string(value)
+		case string(name) == "data":
+			data = append(data[:0], value...)
 		}
 	}
-	if err := lines.Err(); err != nil && !errors.Is(err, bufio.ErrTooLong) {
-		return r.broken(ctx, err)
-	} else if err != nil {
-		return fmt.Errorf("an event of %s is larger than %d MiB", r.o.URL, maxEvent>>20)
-	}
-	return fmt.Errorf("the connection to %s was cut off", r.o.URL)
+	return lines.Err(), nil
 }
