@@ -3,13 +3,18 @@ package graph_test
 import (
 	"context"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/magpie-search/magpie/internal/collection"
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func TestTheModelOfACollectionIsChanged(t *testing.T) {
@@ -109,6 +114,69 @@ func TestTheStateOfTheTaskIsThatOfTheChange(t *testing.T) {
 	}
 	if want := (queue.Reembed{Workspace: ada.viewer.Workspace, Collection: ada.collection}); attempts.task != want {
 		t.Errorf("asked for %v", attempts.task)
+	}
+}
+
+func TestAModelIsProbedBeforeACollectionChangesToIt(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	ada := h.tenant(t, "ada")
+	var answer atomic.Value
+	calls := atomic.Int32{}
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
+		text := answer.Load().(string)
+		if strings.Contains(text, "error") {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+		_, _ = io.WriteString(w, text)
+	}))
+	t.Cleanup(service.Close)
+	remote, err := embed.NewOpenAI(embed.Config{Name: "attached", BaseURL: service.URL + "/v1", Key: "hunter2-key", Model: "m", Dimensions: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(remote.Close)
+	models, err := embed.NewRegistry(embed.NewBuiltin(), remote)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := collection.Options{Ent: h.db.Ent, Models: models, Index: h.resolver.Index, Connectors: h.resolver.Connectors, Attempts: &attempts{}, Now: time.Now}
+	const working, refused, short = `{"data":[{"index":0,"embedding":[1,2,3]}]}`, `{"error":{"message":"Incorrect API key hunter2-key"}}`, `{"data":[{"index":0,"embedding":[1,2]}]}`
+	for _, step := range []struct {
+		name, answer, model string
+		quote               bool
+		says, hides         string // "" says nothing, for a change that is accepted
+		calls               int32
+	}{
+		{"a refused key", refused, "attached", true, `the model \"attached\" does not work, so that nothing was changed. The service refused the key, or it may not use this model (status 401). It said: Incorrect API key [key]. Correct`, "hunter2", 1},
+		{"without the words of the service", refused, "attached", false, "(status 401). Correct", "Incorrect", 1},
+		{"another length", short, "attached", false, "vectors of 2 dimensions, but its setting says 3: set dimensions (EMBEDDING_DIMENSIONS) to 2", "127.0.0.1", 1},
+		{"the present model", refused, embed.BuiltinModel, true, "", "", 0},
+		{"a working one", working, "attached", true, "", "", 1},
+		{"the same again", refused, "attached", true, "", "", 0},
+	} {
+		answer.Store(step.answer)
+		calls.Store(0)
+		options.QuoteServices = step.quote
+		h.resolver.Collections = collection.New(options)
+		got := h.ask(t, ada.viewer, `mutation($i: ID!, $m: String) { updateCollection(id: $i, input: {name: "Probed", embeddingModel: $m}) { nextEmbeddingModel } }`,
+			map[string]any{"i": ada.collection, "m": step.model})
+		if calls.Load() != step.calls {
+			t.Errorf("%s: %d calls of the model", step.name, calls.Load())
+		}
+		if step.says == "" {
+			if got.code() != "" {
+				t.Errorf("%s: %s", step.name, got.body)
+			}
+			continue
+		}
+		if got.code() != "invalid_request" || !strings.Contains(got.body, step.says) || strings.Contains(got.body, step.hides) {
+			t.Errorf("%s: %s", step.name, got.body)
+		}
+		if row, err := h.db.Ent.Collection.Get(viewer.With(t.Context(), ada.viewer), ada.collection); err != nil || row.NextEmbeddingModel != nil || row.Name == "Probed" {
+			t.Errorf("%s: the collection was changed: %v, %v", step.name, row, err)
+		}
 	}
 }
 

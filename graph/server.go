@@ -86,7 +86,7 @@ func NewServer(r *Resolver, schema graphql.ExecutableSchema, o Options) *handler
 func untransacted() []string {
 	return []string{
 		"signUp", "signIn", "refreshSession", "changePassword", "resetPassword", "acceptInvitation", "testConnector", "testInboundIntegration",
-		"testConnection", "uploadFiles", "deleteFiles", "deleteDocument", "restoreDocument", "restrictDocument", "unrestrictDocument", "refreshCollectionStats", "recordEvents",
+		"testConnection", "uploadFiles", "deleteFiles", "deleteDocument", "restoreDocument", "restrictDocument", "unrestrictDocument", "updateCollection", "refreshCollectionStats", "recordEvents",
 		"createAgentMemory", "updateAgentMemory", "deleteAgentMemory", "cancelRun", "stopChat", "decideApproval", "startOAuth", "finishOAuth",
 		"authorizeToolIntegration", "testToolIntegration", "refreshTools", "importTools", "callTool", "revokeOAuthGrant", "startOIDCSignIn", "answerOIDCSignIn", "finishOIDCSignIn",
 	}

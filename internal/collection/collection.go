@@ -2,6 +2,7 @@ package collection
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -29,7 +30,9 @@ type Options struct {
 	Index      *index.Store
 	Connectors *connector.Connectors
 	Attempts   Attempts
-	Now        func() time.Time
+	// QuoteServices shows what the service of a model said when it failed.
+	QuoteServices bool
+	Now           func() time.Time
 }
 
 // Collections manages the collections that the viewer in the context may see. Its
@@ -96,9 +99,25 @@ type Change struct {
 	EmbeddingModel patch.Field[string]
 }
 
-// Update changes a collection. A new embedding model takes effect once
-// worker/reembed has embedded the passages again.
-func (c *Collections) Update(ctx context.Context, id uuid.UUID, change Change) (*ent.Collection, error) {
+// Update changes a collection. A new embedding model is called first, outside a
+// transaction, and takes effect once worker/reembed has embedded the passages again.
+func (c *Collections) Update(ctx context.Context, id uuid.UUID, change Change) (row *ent.Collection, err error) {
+	if change.EmbeddingModel.Given {
+		if err := c.probe(ctx, id, change.EmbeddingModel.Value); err != nil {
+			return nil, err
+		}
+	}
+	err = transaction.In(ctx, c.o.Ent, func(ctx context.Context, _ *ent.Client) error {
+		row, err = c.update(ctx, id, change)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return transaction.Detach(ctx, row), nil
+}
+
+func (c *Collections) update(ctx context.Context, id uuid.UUID, change Change) (*ent.Collection, error) {
 	update := c.client(ctx).Collection.UpdateOneID(id)
 	if change.Name.Given {
 		name, err := check.Name("name", change.Name.Value)
@@ -118,6 +137,33 @@ func (c *Collections) Update(ctx context.Context, id uuid.UUID, change Change) (
 	}
 	row, err := update.Save(ctx)
 	return row, lookup.Error("Collection", err)
+}
+
+// probe calls a model that a collection would change to, and refuses it if it does
+// not work.
+func (c *Collections) probe(ctx context.Context, id uuid.UUID, model string) error {
+	row, err := c.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if model == row.EmbeddingModel || row.NextEmbeddingModel != nil && model == *row.NextEmbeddingModel {
+		return nil // nothing new
+	}
+	if err := c.checkModel(model); err != nil {
+		return err
+	}
+	embedder, _ := c.o.Models.Lookup(model)
+	err = embed.Probe(ctx, embedder)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	refusal := apierr.Invalid("embeddingModel", fmt.Sprintf("the model %q does not work, so that nothing was changed. %s "+
+		"Correct its settings or its service, and try again.", model, embed.Explain(err, c.o.QuoteServices)))
+	refusal.Cause = err
+	return refusal
 }
 
 // changeModel begins the change of a collection to a model. The collection's own

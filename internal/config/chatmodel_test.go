@@ -99,7 +99,7 @@ func TestWrongChatModelsAreNamed(t *testing.T) {
 		`LLM_CONFIG: entry 1: name: is not set`:                  file(`[{}]`),
 		`LLM_CONFIG: entry 1: name: must be a text`:              file(`[{"name": 7}]`),
 		`LLM_CONFIG: model "m": provider: is not set`:            file(`[{"name":"m"}]`),
-		`LLM_CONFIG: model "m": provider: must be openai or`:     file(`[{"name":"m","provider":"x"}]`),
+		`LLM_CONFIG: model "m": provider: must be anthropic`:     file(`[{"name":"m","provider":"x"}]`),
 		`LLM_CONFIG: model "m": base_url: is not set`:            file(`[{"name":"m","provider":"openai"}]`),
 		`LLM_CONFIG: model "m": base_url: must be an address`:    file(`[{"name":"m","provider":"openai","base_url":"https://u:hunter2@x"}]`),
 		`LLM_CONFIG: model "m": api_key: or api_key_env must be`: file(`[{"name":"m","provider":"anthropic"}]`),

@@ -85,6 +85,10 @@ type Config struct {
 	// The prefixes are prepended to questions and passages, for models that expect them.
 	EmbeddingQueryPrefix   string `env:"EMBEDDING_QUERY_PREFIX"`
 	EmbeddingPassagePrefix string `env:"EMBEDDING_PASSAGE_PREFIX"`
+	// EmbeddingConfig is a file with more embedding models.
+	EmbeddingConfig string `env:"EMBEDDING_CONFIG"`
+	// EmbeddingModels are all embedding models but the builtin one, the default first. Load fills it.
+	EmbeddingModels []EmbeddingModel `env:"-"`
 	// EmbeddingQueryTimeout is the time that a search waits for the vector of its question.
 	EmbeddingQueryTimeout time.Duration `env:"EMBEDDING_QUERY_TIMEOUT" envDefault:"1s"`
 

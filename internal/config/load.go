@@ -59,6 +59,9 @@ func Load(s Source) (*Config, error) {
 	if c.OAuthClients, err = oauthClients(values); err != nil {
 		return nil, err
 	}
+	if c.EmbeddingModels, err = c.embeddingModels(values); err != nil {
+		return nil, err
+	}
 	if c.ChatModels, err = c.chatModels(values); err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/magpie-search/magpie/internal/config"
 	"github.com/magpie-search/magpie/internal/model/embed"
@@ -11,34 +10,6 @@ import (
 	"github.com/magpie-search/magpie/internal/model/rerank"
 	"github.com/magpie-search/magpie/internal/system"
 )
-
-// Embedders returns the configured embedding models, the default first, and the
-// builtin model. calls tells who observes the calls of a model and may be nil. The
-// caller must call closeAll.
-func Embedders(c *config.Config, calls func(kind, model string) provider.Observe) (models *embed.Registry, closeAll func(), err error) {
-	embedders := []embed.Embedder{}
-	closeAll = func() {}
-	if c.EmbeddingBaseURL != "" {
-		remote, err := embed.NewOpenAI(embed.OpenAIConfig{
-			BaseURL: c.EmbeddingBaseURL, Key: c.EmbeddingAPIKey.Reveal(), Model: c.EmbeddingModel, Dimensions: c.EmbeddingDimensions,
-			QueryPrefix: c.EmbeddingQueryPrefix, PassagePrefix: c.EmbeddingPassagePrefix,
-		})
-		if err != nil {
-			return nil, nil, fmt.Errorf("EMBEDDING_MODEL: %w", err)
-		}
-		closeAll = remote.Close
-		var observe provider.Observe
-		if calls != nil {
-			observe = calls("embedding", remote.Model())
-		}
-		embedders = append(embedders, embed.Watch(remote, time.Now, observe))
-	}
-	if models, err = embed.NewRegistry(append(embedders, embed.NewBuiltin())...); err != nil {
-		closeAll()
-		return nil, nil, fmt.Errorf("EMBEDDING_MODEL: %w", err)
-	}
-	return models, closeAll, nil
-}
 
 // system returns the report of the installation.
 func (a *App) system() *system.System {

@@ -56,11 +56,11 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"object":"list","data":[%s],"model":"m","usage":{"prompt_tokens":1,"total_tokens":1}}`, strings.Join(parts, ","))
 }
 
-func newOpenAI(t *testing.T, s *service, change func(*embed.OpenAIConfig)) *embed.OpenAI {
+func newOpenAI(t *testing.T, s *service, change func(*embed.Config)) *embed.Remote {
 	t.Helper()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	cfg := embed.OpenAIConfig{
+	cfg := embed.Config{
 		Name: "test", BaseURL: server.URL + "/v1/", Key: key, Model: "m", Dimensions: 3, Batch: 10,
 		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
@@ -83,8 +83,8 @@ func TestOpenAIKeepsTheContract(t *testing.T) {
 func TestOpenAIBatchesInOrderAndPreparesTexts(t *testing.T) {
 	t.Parallel()
 	s := &service{}
-	embedder := newOpenAI(t, s, func(cfg *embed.OpenAIConfig) {
-		cfg.Batch, cfg.MaxRunes, cfg.QueryPrefix, cfg.SendDimensions = 2, 5, "q: ", true
+	embedder := newOpenAI(t, s, func(cfg *embed.Config) {
+		cfg.Batch, cfg.MaxRunes, cfg.QueryPrefix, cfg.SendDimensions = 2, 5, "q: ", new(true)
 	})
 	vectors, err := embedder.Embed(t.Context(), []string{"a", "數據數據數據", "\x00 "}, embed.Query)
 	if err != nil {
@@ -116,7 +116,7 @@ func TestOpenAIRetriesTemporaryErrors(t *testing.T) {
 		}
 		return true
 	}}
-	embedder := newOpenAI(t, s, func(cfg *embed.OpenAIConfig) {
+	embedder := newOpenAI(t, s, func(cfg *embed.Config) {
 		cfg.Sleep = func(_ context.Context, d time.Duration) error {
 			waited = append(waited, d)
 			return nil
@@ -174,7 +174,7 @@ func TestOpenAIHasATimeout(t *testing.T) {
 		<-release
 		return true
 	}}
-	embedder := newOpenAI(t, s, func(cfg *embed.OpenAIConfig) { cfg.Timeout, cfg.Tries = 50*time.Millisecond, 2 })
+	embedder := newOpenAI(t, s, func(cfg *embed.Config) { cfg.Timeout, cfg.Tries = 50*time.Millisecond, 2 })
 	t.Cleanup(func() { close(release) }) // before the server is closed, which waits for its handlers
 	if _, err := embedder.Embed(t.Context(), []string{"a"}, embed.Passage); !provider.IsKind(err, provider.KindTimeout) {
 		t.Errorf("a service that does not answer gives %v", err)
@@ -188,7 +188,7 @@ func TestOpenAIHasATimeout(t *testing.T) {
 
 func TestOpenAIConfigIsChecked(t *testing.T) {
 	t.Parallel()
-	for _, cfg := range []embed.OpenAIConfig{
+	for _, cfg := range []embed.Config{
 		{BaseURL: "http://h/v1", Dimensions: 3}, {Model: "m", BaseURL: "http://h/v1"}, {Model: "m", BaseURL: "h", Dimensions: 3},
 	} {
 		if _, err := embed.NewOpenAI(cfg); err == nil {

@@ -38,6 +38,9 @@ type Error struct {
 	Status int
 	// Message is the message of the service or the transport.
 	Message string
+	// Advice is a sentence for people that says what to do, without anything of the request, the response or an address; ""
+	// for none.
+	Advice string
 	// After is the delay that the service asked for, or 0.
 	After time.Duration
 	// PromptTokens and CompletionTokens are the usage that the service reported for the failed request.
@@ -102,7 +105,7 @@ func IsOutage(err error) bool {
 func Classify(ctx context.Context, op string, err error, note *Note, key string) error {
 	var already *Error
 	if errors.As(err, &already) {
-		return err
+		return already
 	}
 	e := &Error{Op: op, After: note.after()}
 	var api *openai.APIError
@@ -114,6 +117,9 @@ func Classify(ctx context.Context, op string, err error, note *Note, key string)
 	case errors.As(err, &request):
 		e.Status, e.Message = request.HTTPStatusCode, http.StatusText(request.HTTPStatusCode)
 		e.Kind = kindOf(e.Status, string(request.Body))
+		if _, said := refusalText(request.Body); said != "" {
+			e.Message = said
+		}
 	case ctx.Err() != nil:
 		e.Kind, e.cause = KindInterrupted, ctx.Err()
 		var cause *Error

@@ -8,11 +8,14 @@ import (
 )
 
 // Brief returns a sentence about a failed request that contains nothing of the service's
-// message, the request or its address.
+// message, the request or its address. It is the error's advice, if that has one.
 func Brief(err error) string {
 	var e *Error
 	if !errors.As(err, &e) {
 		return "The request failed."
+	}
+	if e.Advice != "" {
+		return e.Advice
 	}
 	text := "The request failed"
 	switch e.Kind {

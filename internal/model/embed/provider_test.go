@@ -1,0 +1,291 @@
+package embed_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/model/embed/embedtest"
+	"github.com/magpie-search/magpie/internal/model/llm/provider"
+)
+
+// A standIn is a server with the documented protocol of a provider: it checks the request and gives vectors that depend on
+// the length of the texts.
+type standIn struct {
+	path string // with the query
+	// header are headers that every request must have.
+	header map[string]string
+	// texts takes the texts out of a body, and answer writes the vectors of them.
+	texts  func(body map[string]any) []any
+	answer func(vectors []string) string
+	// tooMany and refused are documented errors, of a rate limit and of a wrong key.
+	tooMany, refused string
+	// want are the bodies of a passage and of a question, without the texts, for a model of three dimensions.
+	passage, question string
+	open              func(cfg embed.Config) (*embed.Remote, error)
+}
+
+// openaiForm are the parts that providers with the protocol of OpenAI have in common.
+func openaiForm(s standIn) standIn {
+	s.texts = func(body map[string]any) []any { return body["input"].([]any) }
+	s.answer = func(vectors []string) string {
+		for i, vector := range vectors {
+			vectors[i] = fmt.Sprintf(`{"object":"embedding","index":%d,"embedding":%s}`, i, vector)
+		}
+		return `{"object":"list","data":[` + strings.Join(vectors, ",") + `],"model":"m","usage":{"total_tokens":1}}`
+	}
+	return s
+}
+
+func standIns() map[string]standIn {
+	bearer := map[string]string{"Authorization": "Bearer " + key}
+	return map[string]standIn{
+		"openai": openaiForm(standIn{
+			path: "/v1/embeddings", header: bearer,
+			passage:  `{"model":"text-embedding-3-small","encoding_format":"float","dimensions":3}`,
+			question: `{"model":"text-embedding-3-small","encoding_format":"float","dimensions":3}`,
+			tooMany:  `{"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}}`,
+			refused:  `{"error":{"message":"Incorrect API key provided","type":"invalid_request_error","code":"invalid_api_key"}}`,
+			open: func(cfg embed.Config) (*embed.Remote, error) {
+				cfg.BaseURL, cfg.Model = cfg.BaseURL+"/v1", "text-embedding-3-small"
+				return embed.NewOpenAI(cfg)
+			},
+		}),
+		"azure": openaiForm(standIn{
+			path: "/openai/deployments/vectors/embeddings?api-version=2024-10-21", header: map[string]string{"Api-Key": key},
+			passage:  `{"model":"text-embedding-3-large","encoding_format":"float","dimensions":3}`,
+			question: `{"model":"text-embedding-3-large","encoding_format":"float","dimensions":3}`,
+			tooMany:  `{"error":{"code":"429","message":"Requests have exceeded call rate limit"}}`,
+			refused:  `{"error":{"code":"401","message":"Access denied due to invalid subscription key"}}`,
+			open: func(cfg embed.Config) (*embed.Remote, error) {
+				cfg.Model = "text-embedding-3-large"
+				return embed.NewAzure(cfg, "vectors", "2024-10-21")
+			},
+		}),
+		"voyage": openaiForm(standIn{
+			path: "/v1/embeddings", header: bearer,
+			passage:  `{"model":"voyage-3.5","input_type":"document","truncation":true,"output_dimension":3}`,
+			question: `{"model":"voyage-3.5","input_type":"query","truncation":true,"output_dimension":3}`,
+			tooMany:  `{"detail":"You have exceeded the rate limit"}`,
+			refused:  `{"detail":"Provided API key is invalid."}`,
+			open: func(cfg embed.Config) (*embed.Remote, error) {
+				cfg.BaseURL, cfg.Model = cfg.BaseURL+"/v1", "voyage-3.5"
+				return embed.NewVoyage(cfg)
+			},
+		}),
+		"ollama": openaiForm(standIn{
+			path:     "/v1/embeddings",
+			passage:  `{"model":"nomic-embed-text","encoding_format":"float"}`,
+			question: `{"model":"nomic-embed-text","encoding_format":"float"}`,
+			tooMany:  `{"error":{"message":"server busy, please try again","type":"api_error"}}`,
+			refused:  `{"error":{"message":"unauthorized","type":"api_error"}}`,
+			open: func(cfg embed.Config) (*embed.Remote, error) {
+				cfg.BaseURL, cfg.Model = cfg.BaseURL+"/v1", "nomic-embed-text"
+				return embed.NewOllama(cfg)
+			},
+		}),
+	}
+}
+
+// A running stand-in has the errors that it gives first, and the bodies that it got.
+type running struct {
+	standIn
+	t *testing.T
+
+	mu     sync.Mutex
+	status []int
+	bodies []map[string]any
+}
+
+func (r *running) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	if got := request.URL.RequestURI(); request.Method != http.MethodPost || got != r.path {
+		r.t.Errorf("%s %s, want POST %s", request.Method, got, r.path)
+	}
+	for name, want := range r.header {
+		if got := request.Header.Get(name); !strings.HasPrefix(got, want) {
+			r.t.Errorf("the header %s is %q, want %q", name, got, want)
+		}
+	}
+	var body map[string]any
+	if err := json.NewDecoder(request.Body).Decode(&body); err != nil {
+		r.t.Errorf("the body is no JSON: %v", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bodies = append(r.bodies, body)
+	if len(r.status) > 0 {
+		status, text := r.status[0], r.refused
+		r.status = r.status[1:]
+		if status == http.StatusTooManyRequests {
+			w.Header().Set("Retry-After", "7")
+			text = r.tooMany
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, text)
+		return
+	}
+	var vectors []string
+	for _, text := range r.texts(body) {
+		vectors = append(vectors, fmt.Sprintf("[%d,2,1]", len(text.(string))))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, r.answer(vectors))
+}
+
+func start(t *testing.T, s standIn, change func(*embed.Config), status ...int) (*embed.Remote, *running) {
+	t.Helper()
+	r := &running{standIn: s, t: t, status: status}
+	server := httptest.NewServer(r)
+	t.Cleanup(server.Close)
+	cfg := embed.Config{BaseURL: server.URL, Key: key, Dimensions: 3, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}
+	if change != nil {
+		change(&cfg)
+	}
+	model, err := s.open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(model.Close)
+	return model, r
+}
+
+func TestEveryProviderKeepsTheContract(t *testing.T) {
+	t.Parallel()
+	for name, s := range standIns() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model, _ := start(t, s, nil)
+			embedtest.Run(t, model)
+		})
+	}
+}
+
+func TestEveryProviderGetsItsDocumentedRequest(t *testing.T) {
+	t.Parallel()
+	for name, s := range standIns() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model, r := start(t, s, nil)
+			for purpose, want := range map[embed.Purpose]string{embed.Passage: s.passage, embed.Query: s.question} {
+				r.bodies = nil
+				if _, err := model.Embed(t.Context(), []string{"a text"}, purpose); err != nil {
+					t.Fatal(err)
+				}
+				var fields map[string]any
+				if err := json.Unmarshal([]byte(want), &fields); err != nil {
+					t.Fatal(err)
+				}
+				got := r.bodies[0]
+				if texts := s.texts(got); len(texts) != 1 || texts[0] != "a text" {
+					t.Errorf("texts %v", texts)
+				}
+				for _, of := range []string{"input", "texts", "inputs", "inputText"} {
+					delete(got, of)
+				}
+				if !reflect.DeepEqual(got, fields) {
+					t.Errorf("the body without texts is %v, want %v", got, fields)
+				}
+			}
+		})
+	}
+}
+
+func TestEveryProviderIsRetriedAfterARateLimit(t *testing.T) {
+	t.Parallel()
+	for name, s := range standIns() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var waited []time.Duration
+			model, r := start(t, s, func(cfg *embed.Config) {
+				cfg.Sleep = func(_ context.Context, d time.Duration) error {
+					waited = append(waited, d)
+					return nil
+				}
+			}, http.StatusTooManyRequests)
+			if _, err := model.Embed(t.Context(), []string{"a"}, embed.Passage); err != nil {
+				t.Fatal(err)
+			}
+			if want := []time.Duration{7 * time.Second}; !slices.Equal(waited, want) || len(r.bodies) != 2 {
+				t.Errorf("waited %v in %d requests, want %v", waited, len(r.bodies), want)
+			}
+		})
+	}
+}
+
+func TestEveryProvidersRefusalIsUnderstood(t *testing.T) {
+	t.Parallel()
+	for name, s := range standIns() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for status, kind := range map[int]provider.Kind{http.StatusUnauthorized: provider.KindAuth, http.StatusTooManyRequests: provider.KindRateLimited} {
+				model, r := start(t, s, func(cfg *embed.Config) { cfg.Tries = 1 }, status)
+				_, err := model.Embed(t.Context(), []string{"a"}, embed.Passage)
+				said := messageOf(t, map[bool]string{true: s.tooMany, false: s.refused}[status == http.StatusTooManyRequests])
+				if !provider.IsKind(err, kind) || !strings.Contains(err.Error(), said) || strings.Contains(err.Error(), key) || len(r.bodies) != 1 {
+					t.Errorf("%d: error %v after %d requests, want the kind %s and %q", status, err, len(r.bodies), kind, said)
+				}
+			}
+		})
+	}
+}
+
+// messageOf returns the only sentence of a documented error.
+func messageOf(t *testing.T, body string) string {
+	t.Helper()
+	var fields map[string]any
+	if err := json.Unmarshal([]byte(body), &fields); err != nil {
+		t.Fatal(err)
+	}
+	if inner, ok := fields["error"].(map[string]any); ok {
+		fields = inner
+	}
+	for _, name := range []string{"message", "detail", "error", "Message"} {
+		if text, ok := fields[name].(string); ok {
+			return text
+		}
+	}
+	t.Fatalf("no message in %s", body)
+	return ""
+}
+
+func TestAnotherLengthSaysWhatToSet(t *testing.T) {
+	t.Parallel()
+	for name, s := range standIns() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model, _ := start(t, s, func(cfg *embed.Config) { cfg.Dimensions = 4 })
+			_, err := model.Embed(t.Context(), []string{"a"}, embed.Passage)
+			if said := embed.Explain(err, false); !strings.Contains(said, "3 dimensions, but its setting says 4: set dimensions (EMBEDDING_DIMENSIONS) to 3") {
+				t.Errorf("%v: %s", err, said)
+			}
+			if err := embed.Probe(t.Context(), model); err == nil {
+				t.Error("a probe accepts it")
+			}
+		})
+	}
+}
+
+func TestDimensionsAreSentAsSet(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"openai": "dimensions", "azure": "dimensions", "voyage": "output_dimension", "ollama": "dimensions"} {
+		for _, send := range []bool{true, false} {
+			model, r := start(t, standIns()[name], func(cfg *embed.Config) { cfg.SendDimensions = &send })
+			if err := embed.Probe(t.Context(), model); err != nil {
+				t.Fatal(err)
+			}
+			if _, sent := r.bodies[0][want]; sent != send {
+				t.Errorf("%s with %v: %v", name, send, r.bodies[0])
+			}
+		}
+	}
+}
