@@ -28,12 +28,12 @@ type Call struct {
 func (c Call) Do(ctx context.Context, out any) error {
 	encoded, err := json.Marshal(c.Body)
 	if err != nil {
-		return &Error{Kind: KindInvalid, Op: c.Op, Message: "the request cannot be written"}
+		return c.invalid("the request cannot be written", 0)
 	}
 	noted, note := WithNote(ctx)
 	request, err := http.NewRequestWithContext(noted, http.MethodPost, c.URL, bytes.NewReader(encoded))
 	if err != nil {
-		return &Error{Kind: KindInvalid, Op: c.Op, Message: "the request cannot be made"}
+		return c.invalid("the request cannot be made", 0)
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json")
@@ -52,14 +52,18 @@ func (c Call) Do(ctx context.Context, out any) error {
 	case err != nil:
 		return Classify(noted, c.Op, err, note, c.Key)
 	case response.StatusCode != http.StatusOK:
-		return &Error{Kind: KindInvalid, Op: c.Op, Status: response.StatusCode, Message: "this is no answer"}
+		return c.invalid("this is no answer", response.StatusCode)
 	case len(content) > maxResponse:
-		return &Error{Kind: KindInvalid, Op: c.Op, Message: "the answer is too long"}
+		return c.invalid("the answer is too long", 0)
 	}
 	if err := json.Unmarshal(content, out); err != nil {
-		return &Error{Kind: KindInvalid, Op: c.Op, Message: "the service sent a response that cannot be read"}
+		return c.invalid("the service sent a response that cannot be read", 0)
 	}
 	return nil
+}
+
+func (c Call) invalid(message string, status int) error {
+	return &Error{Kind: KindInvalid, Op: c.Op, Status: status, Message: message}
 }
 
 // refusal returns the error of a failed response.
