@@ -1,1 +1,0 @@
-import{n as e}from"./Title-dDDhf9C_.js";import{r as t}from"./useRouter-n9lAXmh-.js";import{n}from"./link-B1Zl1EIX.js";import{P as r}from"./i18n-BuC4Azgv.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
