@@ -9,6 +9,7 @@ require (
 	code.dny.dev/ssrf v0.3.0
 	entgo.io/contrib v0.7.1-0.20260306055004-3625dcc2e035
 	entgo.io/ent v0.14.6
+	filippo.io/age v1.3.2
 	github.com/99designs/gqlgen v0.17.95
 	github.com/AfterShip/clickhouse-sql-parser v0.5.6
 	github.com/alecthomas/kong v1.17.0
@@ -28,6 +29,7 @@ require (
 	github.com/hashicorp/go-multierror v1.1.1
 	github.com/hibiken/asynq v0.26.0
 	github.com/jackc/pgx/v5 v5.12.0
+	github.com/klauspost/compress v1.20.3
 	github.com/klippa-app/go-pdfium v1.19.6
 	github.com/kljensen/snowball v0.10.0
 	github.com/microsoft/go-mssqldb v1.11.2
@@ -68,6 +70,7 @@ require google.golang.org/genproto/googleapis/rpc v0.0.0-20260831171406-18b4a758
 
 require (
 	filippo.io/edwards25519 v1.2.0 // indirect
+	filippo.io/hpke v0.4.0 // indirect
 	github.com/agext/levenshtein v1.2.3 // indirect
 	github.com/agnivade/levenshtein v1.2.1 // indirect
 	github.com/apapsch/go-jsonmerge/v2 v2.0.0 // indirect
@@ -105,7 +108,6 @@ require (
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/jolestar/go-commons-pool/v2 v2.1.2 // indirect
-	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/klauspost/cpuid/v2 v2.4.0 // indirect
 	github.com/klauspost/crc32 v1.3.0 // indirect
 	github.com/lmittmann/tint v1.1.3 // indirect

@@ -38,7 +38,7 @@ func units(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob("systemd/*.service")
-	if err != nil || len(files) != 3 {
+	if err != nil || len(files) != 4 {
 		t.Fatalf("there are %d units: %v", len(files), err)
 	}
 	folder := t.TempDir()
@@ -86,7 +86,7 @@ var setting = regexp.MustCompile(`(?m)^#?([A-Z][A-Z_]+)=`)
 func TestSettingsOfThePackageExist(t *testing.T) {
 	t.Parallel()
 	names := config.Names()
-	for _, name := range []string{"magpie.env", "migrate.env"} {
+	for _, name := range []string{"magpie.env", "migrate.env", "backup.env"} {
 		text := read(t, "debian", name)
 		for _, m := range setting.FindAllStringSubmatch(text, -1) {
 			if !slices.Contains(names, m[1]) {

@@ -52,6 +52,7 @@ func flow() map[string][]string {
 		"internal/connector/access":     with("ent", "connectors", "internal/connector/credential", "internal/connector/throttle", "internal/ingest/entryid", "internal/store/ttlcache"),
 		"internal/connector/attached":   with("ent", "connectors", "internal/audit", "internal/connector/credential", "internal/secret", "internal/analysis"),
 		"internal/audit":                with("internal/ratelimit", "ent"),
+		"internal/backup":               {"ent/migrate/migrations", "internal/connector/blob", "internal/secret"},
 		"internal/request/breaker":      {},
 		"internal/connector/blob":       {"internal/connector/blob", "internal/httpx"},
 		"internal/connector/credential": with("ent", "connectors", "internal/secret"),
@@ -197,10 +198,11 @@ func TestVendorPackagesStayInTheirPlace(t *testing.T) {
 	t.Parallel()
 	homes := map[string][]string{
 		"github.com/minio/minio-go":         {"connectors/s3", "internal/connector/blob", "internal/event/email", "internal/testkit", "internal/devstack"},
+		"filippo.io/age":                    {"internal/backup"},
 		"github.com/sashabaranov/go-openai": {"internal/model/llm", "internal/model/embed"},
 		"github.com/anthropics":             {"internal/model/llm"},
 		"github.com/hibiken/asynq":          {"worker", "cmd/magpie", "internal/queue"},
-		"github.com/jackc/pgx":              {"internal/usage/analytics", "internal/store", "internal/index", "internal/connector/inbound", "internal/event/inbox", "internal/connector/state", "internal/connector/oauth", "internal/usage/quota", "internal/identity/signon", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker", "connectors/postgresql", "internal/connector/attached", "internal/identity/principal", "internal/eval/bench", "internal/eval/traffic", "internal/system"},
+		"github.com/jackc/pgx":              {"internal/backup", "internal/usage/analytics", "internal/store", "internal/index", "internal/connector/inbound", "internal/event/inbox", "internal/connector/state", "internal/connector/oauth", "internal/usage/quota", "internal/identity/signon", "internal/search", "internal/devstack", "internal/testkit", "internal/tools", "ent/migrate", "cmd/magpie", "worker", "connectors/postgresql", "internal/connector/attached", "internal/identity/principal", "internal/eval/bench", "internal/eval/traffic", "internal/system"},
 		"github.com/go-sql-driver/mysql":    {"connectors/mysql"},
 		"vitess.io/vitess":                  {"connectors/mysql"},
 		"github.com/pganalyze":              {"connectors/postgresql"},

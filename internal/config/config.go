@@ -50,6 +50,21 @@ type Config struct {
 	// UploadLimit bounds one uploaded file.
 	UploadLimit Bytes `env:"UPLOAD_LIMIT" envDefault:"100MiB"`
 
+	// BackupDatabaseURL is the database with a login that sees all rows; OwnerURL when empty.
+	BackupDatabaseURL Secret `env:"BACKUP_DATABASE_URL"`
+	// BackupURL is where backups go: a folder, file:///folder or s3://bucket/prefix.
+	BackupURL string `env:"BACKUP_URL"`
+	// BackupAccessKeyID and BackupSecretAccessKey sign the requests to an s3 store of backups; those of the blob
+	// store when empty.
+	BackupAccessKeyID     string `env:"BACKUP_ACCESS_KEY_ID"`
+	BackupSecretAccessKey Secret `env:"BACKUP_SECRET_ACCESS_KEY"`
+	// BackupRecipients are the public keys of age for which backups are encrypted. BackupPassphraseFile is a file
+	// with a passphrase instead.
+	BackupRecipients     []string `env:"BACKUP_RECIPIENTS"`
+	BackupPassphraseFile string   `env:"BACKUP_PASSPHRASE_FILE"`
+	// BackupKeep is the number of backups that stay; 0 keeps all.
+	BackupKeep int `env:"BACKUP_KEEP" envDefault:"0"`
+
 	// SessionKey signs session tokens: base64 of at least 32 bytes, the same on every node.
 	SessionKey Secret `env:"SESSION_KEY"`
 	// SignUp says who may create a workspace: first (while there is no person), open (everybody) or off.
@@ -220,6 +235,17 @@ func (c *Config) OwnerURL() string {
 	}
 	return c.DatabaseURL.Reveal()
 }
+
+// BackupSource returns the database with the login that backups use.
+func (c *Config) BackupSource() string {
+	if c.BackupDatabaseURL != "" {
+		return c.BackupDatabaseURL.Reveal()
+	}
+	return c.OwnerURL()
+}
+
+// BackupRecipientList returns the keys of BACKUP_RECIPIENTS.
+func (c *Config) BackupRecipientList() []string { return unique(c.BackupRecipients) }
 
 // OIDCJoinDomains returns the domains of OIDC_AUTO_JOIN.
 func (c *Config) OIDCJoinDomains() []string { return unique(c.OIDCAutoJoin) }

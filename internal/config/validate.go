@@ -63,6 +63,9 @@ func (c *Config) Validate() error {
 		{"DRAIN_TIME", func() error { return checkDuration(c.DrainTime, 0, time.Hour) }},
 		{"SHUTDOWN_TIMEOUT", func() error { return checkPositive(c.ShutdownTimeout >= 0) }},
 		{"BLOB_URL", func() error { return checkBlobURL(c.BlobURL) }},
+		{"BACKUP_DATABASE_URL", func() error { return checkDatabaseURL(c.BackupDatabaseURL) }},
+		{"BACKUP_RECIPIENTS", func() error { return checkRecipients(c.BackupRecipientList()) }},
+		{"BACKUP_KEEP", func() error { return checkRange(c.BackupKeep, 0, 100_000) }},
 		{"UPLOAD_LIMIT", func() error { return checkPositive(c.UploadLimit > 0) }},
 		{"SESSION_KEY", func() error { _, err := c.sessionKey(); return err }},
 		{"SIGN_UP", func() error { return checkOneOf(c.SignUp, "first", "open", "off") }},
@@ -256,6 +259,16 @@ func checkBlobURL(address string) error {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Scheme != "file" && parsed.Scheme != "s3" || parsed.User != nil {
 		return errors.New("must be file:///absolute/folder or s3://bucket/prefix?endpoint=https://host:port&region=name")
+	}
+	return nil
+}
+
+// checkRecipients refuses secret keys that were written where the public ones belong.
+func checkRecipients(list []string) error {
+	for _, key := range list {
+		if !strings.HasPrefix(key, "age1") {
+			return errors.New("must be public keys of age (age1…), separated by commas")
+		}
 	}
 	return nil
 }

@@ -171,3 +171,11 @@ func FuzzOpen(f *testing.F) {
 		box.Stale(data)
 	})
 }
+
+func TestAKeyCheckTellsKeysApart(t *testing.T) {
+	t.Parallel()
+	first, second := secret.KeyCheck(key(1)), secret.KeyCheck(key(2))
+	if first == second || first != secret.KeyCheck(key(1)) || len(first) != 64 || strings.Contains(first, string(key(1))) {
+		t.Errorf("check values %s and %s", first, second)
+	}
+}

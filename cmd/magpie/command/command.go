@@ -46,6 +46,8 @@ type grammar struct {
 	Worker  workerCommand  `cmd:"" group:"run" help:"Run syncs and schedules."`
 	Health  healthCommand  `cmd:"" group:"run" help:"Ask a server or worker on this machine whether it is ready."`
 	Migrate migrateCommand `cmd:"" group:"run" help:"Bring the database schema up to date, or show where it stands."`
+	Backup  backupCommand  `cmd:"" group:"run" help:"Save the database and the uploaded files, encrypted; check and list backups."`
+	Restore restoreCommand `cmd:"" group:"run" help:"Restore a backup into an empty database."`
 
 	Users        usersCommand        `cmd:"" group:"operate" help:"People who may sign in."`
 	Workspaces   workspacesCommand   `cmd:"" group:"operate" help:"Workspaces."`

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
@@ -37,6 +38,52 @@ type Step struct {
 // too old.
 func Up(ctx context.Context, db *sql.DB) error {
 	return up(ctx, db, Files)
+}
+
+// UpTo is Up for the schema of an earlier release, which had these steps and no others.
+// The error is a *Mismatch if this program lacks one of them.
+func UpTo(ctx context.Context, db *sql.DB, steps []int64) error {
+	earlier, err := stepsUpTo(steps)
+	if err != nil {
+		return err
+	}
+	return up(ctx, db, earlier)
+}
+
+// stepsUpTo returns the steps of a release.
+func stepsUpTo(steps []int64) (fs.FS, error) {
+	known, err := versions(Files)
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range steps {
+		if !slices.Contains(known, step) {
+			return nil, &Mismatch{fmt.Sprintf("the schema has the step %d, which this program does not know", step), "run the release that made it, or a newer one"}
+		}
+	}
+	return only{steps}, nil
+}
+
+// only has some of the steps of Files.
+type only struct{ steps []int64 }
+
+// Open implements [fs.FS].
+func (o only) Open(name string) (fs.File, error) {
+	if name != "." && !o.has(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return Files.Open(name)
+}
+
+// ReadDir implements [fs.ReadDirFS].
+func (o only) ReadDir(name string) ([]fs.DirEntry, error) {
+	all, err := Files.ReadDir(name)
+	return slices.DeleteFunc(all, func(entry fs.DirEntry) bool { return !o.has(entry.Name()) }), err
+}
+
+func (o only) has(name string) bool {
+	version, err := goose.NumericComponent(name)
+	return err == nil && slices.Contains(o.steps, version)
 }
 
 func up(ctx context.Context, db *sql.DB, files fs.FS) error {

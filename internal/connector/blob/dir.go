@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 	"time"
 )
 
@@ -173,6 +174,46 @@ func (d *Dir) Delete(ctx context.Context, key string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("delete blob %s: %w", key, err)
+	}
+	return nil
+}
+
+// List implements [Store]. Files that were not stored by a Dir are no blobs.
+func (d *Dir) List(ctx context.Context, folder string, visit func(Entry) error) error {
+	if err := checkFolder(folder); err != nil {
+		return err
+	}
+	start := folder
+	if start == "" {
+		start = "."
+	}
+	err := fs.WalkDir(d.root.FS(), start, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // deleted meanwhile, or the folder has never been there
+		case err != nil:
+			return err
+		case entry.IsDir():
+			if name == tempFolder {
+				return fs.SkipDir
+			}
+			return ctx.Err()
+		}
+		key, found := strings.CutSuffix(name, blobSuffix)
+		if !found || checkKey(key) != nil {
+			return nil
+		}
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return visit(Entry{Key: key, Bytes: info.Size()})
+	})
+	if err != nil {
+		return fmt.Errorf("list blobs: %w", err)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -141,6 +142,37 @@ func (s *S3) Delete(ctx context.Context, key string) error {
 	err := s.core.RemoveObject(ctx, s.bucket, s.name(key), minio.RemoveObjectOptions{})
 	if err != nil && !isMissing(err) {
 		return fmt.Errorf("delete blob %s: %w", key, err)
+	}
+	return nil
+}
+
+// List implements [Store].
+func (s *S3) List(ctx context.Context, folder string, visit func(Entry) error) error {
+	if err := checkFolder(folder); err != nil {
+		return err
+	}
+	within := ""
+	if s.prefix != "" {
+		within = s.prefix + "/"
+	}
+	prefix := within
+	if folder != "" {
+		prefix += folder + "/"
+	}
+	for object := range s.core.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{Prefix: prefix, Recursive: true}) {
+		if object.Err != nil {
+			return fmt.Errorf("list blobs: %w", object.Err)
+		}
+		key := strings.TrimPrefix(object.Key, within)
+		if checkKey(key) != nil {
+			continue
+		}
+		if err := visit(Entry{Key: key, Bytes: object.Size}); err != nil {
+			return fmt.Errorf("list blobs: %w", err)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("list blobs: %w", err)
 	}
 	return nil
 }

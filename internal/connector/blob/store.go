@@ -26,6 +26,15 @@ type Store interface {
 	Open(ctx context.Context, key string) (io.ReadCloser, error)
 	// Delete deletes the content, if there is any.
 	Delete(ctx context.Context, key string) error
+	// List calls visit for each blob whose key begins with a folder, in no certain
+	// order; "" lists all. It stops at the first error of visit and returns it.
+	List(ctx context.Context, folder string, visit func(Entry) error) error
+}
+
+// An Entry is a blob of a list.
+type Entry struct {
+	Key   string
+	Bytes int64
 }
 
 const (
@@ -36,6 +45,14 @@ const (
 // keyPattern allows less than any backend: these keys work on file systems that
 // ignore case and need no escaping in a URL.
 var keyPattern = regexp.MustCompile(`^[a-z0-9._-]+(/[a-z0-9._-]+)*$`)
+
+// checkFolder accepts "" and what may stand before the last part of a key.
+func checkFolder(folder string) error {
+	if folder == "" {
+		return nil
+	}
+	return checkKey(folder)
+}
 
 func checkKey(key string) error {
 	if len(key) > maxKeyBytes || !keyPattern.MatchString(key) {

@@ -22,6 +22,7 @@ func Run(t *testing.T, open func(t *testing.T) blob.Store) {
 		"ReplacesContent":               replaces,
 		"ReportsMissing":                reportsMissing,
 		"Deletes":                       deletes,
+		"Lists":                         lists,
 		"RefusesInvalidKeys":            refusesInvalidKeys,
 		"KeepsOldContentWhenPutFails":   keepsOldContent,
 		"LeavesNoPartialContent":        leavesNoPartialContent,
@@ -289,5 +290,43 @@ func readerSurvives(t *testing.T, store blob.Store) {
 	got, err := io.ReadAll(reader)
 	if err != nil || string(got) != "the old content" {
 		t.Errorf("read on: %q, %v", got, err)
+	}
+}
+
+func lists(t *testing.T, store blob.Store) {
+	want := map[string]int64{"a/one": 3, "a/b/two": 0, "ab/three": 5, "four": 4}
+	for key, size := range want {
+		put(t, store, key, bytes.Repeat([]byte("x"), int(size)))
+	}
+	if err := store.Put(t.Context(), "a/failed", iotest.ErrReader(errors.New("broken")), -1); err == nil {
+		t.Error("a broken upload was stored")
+	}
+	for folder, keys := range map[string][]string{"": {"a/one", "a/b/two", "ab/three", "four"}, "a": {"a/one", "a/b/two"}, "a/b": {"a/b/two"}, "none": {}} {
+		got := map[string]int64{}
+		if err := store.List(t.Context(), folder, func(e blob.Entry) error { got[e.Key] = e.Bytes; return nil }); err != nil {
+			t.Fatalf("list %q: %v", folder, err)
+		}
+		if len(got) != len(keys) {
+			t.Errorf("list %q: %v, want %v", folder, got, keys)
+		}
+		for _, key := range keys {
+			if size, found := got[key]; !found || size != want[key] {
+				t.Errorf("list %q: %s has %d bytes, %t, want %d", folder, key, size, found, want[key])
+			}
+		}
+	}
+	stop := errors.New("enough")
+	if err := store.List(t.Context(), "", func(blob.Entry) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("a visit that stops: %v", err)
+	}
+	for _, folder := range []string{"..", "a/", "/a", "A"} {
+		if err := store.List(t.Context(), folder, func(blob.Entry) error { return nil }); err == nil {
+			t.Errorf("the folder %q was listed", folder)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := store.List(ended, "", func(blob.Entry) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("list after the end: %v", err)
 	}
 }
