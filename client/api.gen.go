@@ -468,6 +468,24 @@ func (e ConnectorStatus) Valid() bool {
 	}
 }
 
+// Defines values for ConnectorSyncStrategy.
+const (
+	ConnectorSyncStrategyManual    ConnectorSyncStrategy = "manual"
+	ConnectorSyncStrategyScheduled ConnectorSyncStrategy = "scheduled"
+)
+
+// Valid indicates whether the value is a known member of the ConnectorSyncStrategy enum.
+func (e ConnectorSyncStrategy) Valid() bool {
+	switch e {
+	case ConnectorSyncStrategyManual:
+		return true
+	case ConnectorSyncStrategyScheduled:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ConversationKind.
 const (
 	ConversationKindAgent ConversationKind = "agent"
@@ -4896,6 +4914,9 @@ type ConnectorPermissions struct {
 // ConnectorStatus defines model for ConnectorStatus.
 type ConnectorStatus string
 
+// ConnectorSyncStrategy defines model for ConnectorSyncStrategy.
+type ConnectorSyncStrategy string
+
 // ConnectorWebhook How a platform notifies a connector of changes.
 type ConnectorWebhook struct {
 	// LastDelivery When the last delivery with a change arrived, within the last 7 days.
@@ -5131,7 +5152,7 @@ type CreateConnectorRequest struct {
 		// ScheduleInterval The interval of scheduled syncs; 6h by default.
 		ScheduleInterval *CreateConnectorRequestDocSyncScheduleInterval `json:"schedule_interval,omitempty"`
 
-		// SyncStrategy Manual (default) or scheduled.
+		// SyncStrategy MANUAL by default.
 		SyncStrategy *CreateConnectorRequestDocSyncSyncStrategy `json:"sync_strategy,omitempty"`
 	} `json:"doc_sync,omitempty"`
 	Enabled    *bool  `json:"enabled,omitempty"`
@@ -5140,7 +5161,7 @@ type CreateConnectorRequest struct {
 		// ScheduleInterval The interval of scheduled syncs; 6h by default.
 		ScheduleInterval *CreateConnectorRequestSchemaSyncScheduleInterval `json:"schedule_interval,omitempty"`
 
-		// SyncStrategy Manual (default) or scheduled.
+		// SyncStrategy MANUAL by default.
 		SyncStrategy *CreateConnectorRequestSchemaSyncSyncStrategy `json:"sync_strategy,omitempty"`
 	} `json:"schema_sync,omitempty"`
 
@@ -5151,13 +5172,13 @@ type CreateConnectorRequest struct {
 // CreateConnectorRequestDocSyncScheduleInterval The interval of scheduled syncs; 6h by default.
 type CreateConnectorRequestDocSyncScheduleInterval string
 
-// CreateConnectorRequestDocSyncSyncStrategy Manual (default) or scheduled.
+// CreateConnectorRequestDocSyncSyncStrategy MANUAL by default.
 type CreateConnectorRequestDocSyncSyncStrategy string
 
 // CreateConnectorRequestSchemaSyncScheduleInterval The interval of scheduled syncs; 6h by default.
 type CreateConnectorRequestSchemaSyncScheduleInterval string
 
-// CreateConnectorRequestSchemaSyncSyncStrategy Manual (default) or scheduled.
+// CreateConnectorRequestSchemaSyncSyncStrategy MANUAL by default.
 type CreateConnectorRequestSchemaSyncSyncStrategy string
 
 // CreateConnectorResponseBody defines model for CreateConnectorResponseBody.
@@ -5498,10 +5519,8 @@ type DismissedDeletion struct {
 // DocSync defines model for DocSync.
 type DocSync struct {
 	// ScheduleInterval 15m, 30m, 1h, 2h, 4h, 6h, 12h or 24h.
-	ScheduleInterval string `json:"schedule_interval"`
-
-	// SyncStrategy Manual or scheduled.
-	SyncStrategy string `json:"sync_strategy"`
+	ScheduleInterval string                `json:"schedule_interval"`
+	SyncStrategy     ConnectorSyncStrategy `json:"sync_strategy"`
 }
 
 // DocumentCounts How many documents of a connector have which status.
@@ -7531,7 +7550,7 @@ type ScheduleConnectorRequest0 struct {
 		// ScheduleInterval The interval of scheduled syncs; 6h by default.
 		ScheduleInterval *ScheduleConnectorRequest0DocSyncScheduleInterval `json:"schedule_interval,omitempty"`
 
-		// SyncStrategy Manual (default) or scheduled.
+		// SyncStrategy MANUAL by default.
 		SyncStrategy *ScheduleConnectorRequest0DocSyncSyncStrategy `json:"sync_strategy,omitempty"`
 	} `json:"doc_sync"`
 }
@@ -7539,7 +7558,7 @@ type ScheduleConnectorRequest0 struct {
 // ScheduleConnectorRequest0DocSyncScheduleInterval The interval of scheduled syncs; 6h by default.
 type ScheduleConnectorRequest0DocSyncScheduleInterval string
 
-// ScheduleConnectorRequest0DocSyncSyncStrategy Manual (default) or scheduled.
+// ScheduleConnectorRequest0DocSyncSyncStrategy MANUAL by default.
 type ScheduleConnectorRequest0DocSyncSyncStrategy string
 
 // ScheduleConnectorRequest1 defines model for ScheduleConnectorRequest.1.
@@ -7548,7 +7567,7 @@ type ScheduleConnectorRequest1 struct {
 		// ScheduleInterval The interval of scheduled syncs; 6h by default.
 		ScheduleInterval *ScheduleConnectorRequest1SchemaSyncScheduleInterval `json:"schedule_interval,omitempty"`
 
-		// SyncStrategy Manual (default) or scheduled.
+		// SyncStrategy MANUAL by default.
 		SyncStrategy *ScheduleConnectorRequest1SchemaSyncSyncStrategy `json:"sync_strategy,omitempty"`
 	} `json:"schema_sync"`
 }
@@ -7556,7 +7575,7 @@ type ScheduleConnectorRequest1 struct {
 // ScheduleConnectorRequest1SchemaSyncScheduleInterval The interval of scheduled syncs; 6h by default.
 type ScheduleConnectorRequest1SchemaSyncScheduleInterval string
 
-// ScheduleConnectorRequest1SchemaSyncSyncStrategy Manual (default) or scheduled.
+// ScheduleConnectorRequest1SchemaSyncSyncStrategy MANUAL by default.
 type ScheduleConnectorRequest1SchemaSyncSyncStrategy string
 
 // SearchAgentMemoriesResponseBody defines model for SearchAgentMemoriesResponseBody.
@@ -8966,7 +8985,7 @@ type UpdateConnectorRequest struct {
 		// ScheduleInterval The interval of scheduled syncs; 6h by default.
 		ScheduleInterval *UpdateConnectorRequestDocSyncScheduleInterval `json:"schedule_interval,omitempty"`
 
-		// SyncStrategy Manual (default) or scheduled.
+		// SyncStrategy MANUAL by default.
 		SyncStrategy *UpdateConnectorRequestDocSyncSyncStrategy `json:"sync_strategy,omitempty"`
 	} `json:"doc_sync,omitempty"`
 	Enabled    *bool   `json:"enabled,omitempty"`
@@ -8975,7 +8994,7 @@ type UpdateConnectorRequest struct {
 		// ScheduleInterval The interval of scheduled syncs; 6h by default.
 		ScheduleInterval *UpdateConnectorRequestSchemaSyncScheduleInterval `json:"schedule_interval,omitempty"`
 
-		// SyncStrategy Manual (default) or scheduled.
+		// SyncStrategy MANUAL by default.
 		SyncStrategy *UpdateConnectorRequestSchemaSyncSyncStrategy `json:"sync_strategy,omitempty"`
 	} `json:"schema_sync,omitempty"`
 }
@@ -8983,13 +9002,13 @@ type UpdateConnectorRequest struct {
 // UpdateConnectorRequestDocSyncScheduleInterval The interval of scheduled syncs; 6h by default.
 type UpdateConnectorRequestDocSyncScheduleInterval string
 
-// UpdateConnectorRequestDocSyncSyncStrategy Manual (default) or scheduled.
+// UpdateConnectorRequestDocSyncSyncStrategy MANUAL by default.
 type UpdateConnectorRequestDocSyncSyncStrategy string
 
 // UpdateConnectorRequestSchemaSyncScheduleInterval The interval of scheduled syncs; 6h by default.
 type UpdateConnectorRequestSchemaSyncScheduleInterval string
 
-// UpdateConnectorRequestSchemaSyncSyncStrategy Manual (default) or scheduled.
+// UpdateConnectorRequestSchemaSyncSyncStrategy MANUAL by default.
 type UpdateConnectorRequestSchemaSyncSyncStrategy string
 
 // UpdateConnectorResponseBody defines model for UpdateConnectorResponseBody.

@@ -113,7 +113,7 @@ func (_q *APIKeyQuery) collectField(ctx context.Context, oneNode bool, opCtx *gr
 				selectedFields = append(selectedFields, apikey.FieldAllowedReferers)
 				fieldSeen[apikey.FieldAllowedReferers] = struct{}{}
 			}
-		case "widgetModelID":
+		case "widgetModelId":
 			if _, ok := fieldSeen[apikey.FieldWidgetModelID]; !ok {
 				selectedFields = append(selectedFields, apikey.FieldWidgetModelID)
 				fieldSeen[apikey.FieldWidgetModelID] = struct{}{}
@@ -422,12 +422,12 @@ func (_q *AgentMemoryQuery) collectField(ctx context.Context, oneNode bool, opCt
 				selectedFields = append(selectedFields, agentmemory.FieldUpdatedAt)
 				fieldSeen[agentmemory.FieldUpdatedAt] = struct{}{}
 			}
-		case "agentID":
+		case "agentId":
 			if _, ok := fieldSeen[agentmemory.FieldAgentID]; !ok {
 				selectedFields = append(selectedFields, agentmemory.FieldAgentID)
 				fieldSeen[agentmemory.FieldAgentID] = struct{}{}
 			}
-		case "personID":
+		case "personId":
 			if _, ok := fieldSeen[agentmemory.FieldPersonID]; !ok {
 				selectedFields = append(selectedFields, agentmemory.FieldPersonID)
 				fieldSeen[agentmemory.FieldPersonID] = struct{}{}
@@ -447,7 +447,7 @@ func (_q *AgentMemoryQuery) collectField(ctx context.Context, oneNode bool, opCt
 				selectedFields = append(selectedFields, agentmemory.FieldImportance)
 				fieldSeen[agentmemory.FieldImportance] = struct{}{}
 			}
-		case "runID":
+		case "runId":
 			if _, ok := fieldSeen[agentmemory.FieldRunID]; !ok {
 				selectedFields = append(selectedFields, agentmemory.FieldRunID)
 				fieldSeen[agentmemory.FieldRunID] = struct{}{}
@@ -569,12 +569,12 @@ func (_q *AgentRunQuery) collectField(ctx context.Context, oneNode bool, opCtx *
 				selectedFields = append(selectedFields, agentrun.FieldUpdatedAt)
 				fieldSeen[agentrun.FieldUpdatedAt] = struct{}{}
 			}
-		case "agentID":
+		case "agentId":
 			if _, ok := fieldSeen[agentrun.FieldAgentID]; !ok {
 				selectedFields = append(selectedFields, agentrun.FieldAgentID)
 				fieldSeen[agentrun.FieldAgentID] = struct{}{}
 			}
-		case "conversationID":
+		case "conversationId":
 			if _, ok := fieldSeen[agentrun.FieldConversationID]; !ok {
 				selectedFields = append(selectedFields, agentrun.FieldConversationID)
 				fieldSeen[agentrun.FieldConversationID] = struct{}{}
@@ -731,17 +731,17 @@ func (_q *ApprovalQuery) collectField(ctx context.Context, oneNode bool, opCtx *
 				selectedFields = append(selectedFields, approval.FieldUpdatedAt)
 				fieldSeen[approval.FieldUpdatedAt] = struct{}{}
 			}
-		case "runID":
+		case "runId":
 			if _, ok := fieldSeen[approval.FieldRunID]; !ok {
 				selectedFields = append(selectedFields, approval.FieldRunID)
 				fieldSeen[approval.FieldRunID] = struct{}{}
 			}
-		case "agentID":
+		case "agentId":
 			if _, ok := fieldSeen[approval.FieldAgentID]; !ok {
 				selectedFields = append(selectedFields, approval.FieldAgentID)
 				fieldSeen[approval.FieldAgentID] = struct{}{}
 			}
-		case "callID":
+		case "callId":
 			if _, ok := fieldSeen[approval.FieldCallID]; !ok {
 				selectedFields = append(selectedFields, approval.FieldCallID)
 				fieldSeen[approval.FieldCallID] = struct{}{}
@@ -756,7 +756,7 @@ func (_q *ApprovalQuery) collectField(ctx context.Context, oneNode bool, opCtx *
 				selectedFields = append(selectedFields, approval.FieldToolTitle)
 				fieldSeen[approval.FieldToolTitle] = struct{}{}
 			}
-		case "integrationID":
+		case "integrationId":
 			if _, ok := fieldSeen[approval.FieldIntegrationID]; !ok {
 				selectedFields = append(selectedFields, approval.FieldIntegrationID)
 				fieldSeen[approval.FieldIntegrationID] = struct{}{}
@@ -968,7 +968,7 @@ func (_q *AuditEntryQuery) collectField(ctx context.Context, oneNode bool, opCtx
 				selectedFields = append(selectedFields, auditentry.FieldActorKind)
 				fieldSeen[auditentry.FieldActorKind] = struct{}{}
 			}
-		case "actorID":
+		case "actorId":
 			if _, ok := fieldSeen[auditentry.FieldActorID]; !ok {
 				selectedFields = append(selectedFields, auditentry.FieldActorID)
 				fieldSeen[auditentry.FieldActorID] = struct{}{}
@@ -978,12 +978,12 @@ func (_q *AuditEntryQuery) collectField(ctx context.Context, oneNode bool, opCtx
 				selectedFields = append(selectedFields, auditentry.FieldActorName)
 				fieldSeen[auditentry.FieldActorName] = struct{}{}
 			}
-		case "sessionID":
+		case "sessionId":
 			if _, ok := fieldSeen[auditentry.FieldSessionID]; !ok {
 				selectedFields = append(selectedFields, auditentry.FieldSessionID)
 				fieldSeen[auditentry.FieldSessionID] = struct{}{}
 			}
-		case "tokenID":
+		case "tokenId":
 			if _, ok := fieldSeen[auditentry.FieldTokenID]; !ok {
 				selectedFields = append(selectedFields, auditentry.FieldTokenID)
 				fieldSeen[auditentry.FieldTokenID] = struct{}{}
@@ -998,7 +998,7 @@ func (_q *AuditEntryQuery) collectField(ctx context.Context, oneNode bool, opCtx
 				selectedFields = append(selectedFields, auditentry.FieldIP)
 				fieldSeen[auditentry.FieldIP] = struct{}{}
 			}
-		case "requestID":
+		case "requestId":
 			if _, ok := fieldSeen[auditentry.FieldRequestID]; !ok {
 				selectedFields = append(selectedFields, auditentry.FieldRequestID)
 				fieldSeen[auditentry.FieldRequestID] = struct{}{}
@@ -1013,7 +1013,7 @@ func (_q *AuditEntryQuery) collectField(ctx context.Context, oneNode bool, opCtx
 				selectedFields = append(selectedFields, auditentry.FieldTargetKind)
 				fieldSeen[auditentry.FieldTargetKind] = struct{}{}
 			}
-		case "targetID":
+		case "targetId":
 			if _, ok := fieldSeen[auditentry.FieldTargetID]; !ok {
 				selectedFields = append(selectedFields, auditentry.FieldTargetID)
 				fieldSeen[auditentry.FieldTargetID] = struct{}{}
@@ -1135,12 +1135,12 @@ func (_q *AutomationQuery) collectField(ctx context.Context, oneNode bool, opCtx
 				selectedFields = append(selectedFields, automation.FieldEnabled)
 				fieldSeen[automation.FieldEnabled] = struct{}{}
 			}
-		case "agentID":
+		case "agentId":
 			if _, ok := fieldSeen[automation.FieldAgentID]; !ok {
 				selectedFields = append(selectedFields, automation.FieldAgentID)
 				fieldSeen[automation.FieldAgentID] = struct{}{}
 			}
-		case "ownerID":
+		case "ownerId":
 			if _, ok := fieldSeen[automation.FieldOwnerID]; !ok {
 				selectedFields = append(selectedFields, automation.FieldOwnerID)
 				fieldSeen[automation.FieldOwnerID] = struct{}{}
@@ -1307,12 +1307,12 @@ func (_q *AutomationRunQuery) collectField(ctx context.Context, oneNode bool, op
 				selectedFields = append(selectedFields, automationrun.FieldUpdatedAt)
 				fieldSeen[automationrun.FieldUpdatedAt] = struct{}{}
 			}
-		case "automationID":
+		case "automationId":
 			if _, ok := fieldSeen[automationrun.FieldAutomationID]; !ok {
 				selectedFields = append(selectedFields, automationrun.FieldAutomationID)
 				fieldSeen[automationrun.FieldAutomationID] = struct{}{}
 			}
-		case "eventID":
+		case "eventId":
 			if _, ok := fieldSeen[automationrun.FieldEventID]; !ok {
 				selectedFields = append(selectedFields, automationrun.FieldEventID)
 				fieldSeen[automationrun.FieldEventID] = struct{}{}
@@ -1322,7 +1322,7 @@ func (_q *AutomationRunQuery) collectField(ctx context.Context, oneNode bool, op
 				selectedFields = append(selectedFields, automationrun.FieldTitle)
 				fieldSeen[automationrun.FieldTitle] = struct{}{}
 			}
-		case "agentRunID":
+		case "agentRunId":
 			if _, ok := fieldSeen[automationrun.FieldAgentRunID]; !ok {
 				selectedFields = append(selectedFields, automationrun.FieldAgentRunID)
 				fieldSeen[automationrun.FieldAgentRunID] = struct{}{}
@@ -2155,7 +2155,7 @@ func (_q *ConnectorQuery) collectField(ctx context.Context, oneNode bool, opCtx 
 				selectedFields = append(selectedFields, connector.FieldEnabled)
 				fieldSeen[connector.FieldEnabled] = struct{}{}
 			}
-		case "collectionID":
+		case "collectionId":
 			if _, ok := fieldSeen[connector.FieldCollectionID]; !ok {
 				selectedFields = append(selectedFields, connector.FieldCollectionID)
 				fieldSeen[connector.FieldCollectionID] = struct{}{}
@@ -2165,7 +2165,7 @@ func (_q *ConnectorQuery) collectField(ctx context.Context, oneNode bool, opCtx 
 				selectedFields = append(selectedFields, connector.FieldConfig)
 				fieldSeen[connector.FieldConfig] = struct{}{}
 			}
-		case "grantID":
+		case "grantId":
 			if _, ok := fieldSeen[connector.FieldGrantID]; !ok {
 				selectedFields = append(selectedFields, connector.FieldGrantID)
 				fieldSeen[connector.FieldGrantID] = struct{}{}
@@ -2381,12 +2381,12 @@ func (_q *ConversationQuery) collectField(ctx context.Context, oneNode bool, opC
 				selectedFields = append(selectedFields, conversation.FieldUpdatedAt)
 				fieldSeen[conversation.FieldUpdatedAt] = struct{}{}
 			}
-		case "collectionID":
+		case "collectionId":
 			if _, ok := fieldSeen[conversation.FieldCollectionID]; !ok {
 				selectedFields = append(selectedFields, conversation.FieldCollectionID)
 				fieldSeen[conversation.FieldCollectionID] = struct{}{}
 			}
-		case "agentID":
+		case "agentId":
 			if _, ok := fieldSeen[conversation.FieldAgentID]; !ok {
 				selectedFields = append(selectedFields, conversation.FieldAgentID)
 				fieldSeen[conversation.FieldAgentID] = struct{}{}
@@ -2523,12 +2523,12 @@ func (_q *DocumentQuery) collectField(ctx context.Context, oneNode bool, opCtx *
 				selectedFields = append(selectedFields, document.FieldUpdatedAt)
 				fieldSeen[document.FieldUpdatedAt] = struct{}{}
 			}
-		case "collectionID":
+		case "collectionId":
 			if _, ok := fieldSeen[document.FieldCollectionID]; !ok {
 				selectedFields = append(selectedFields, document.FieldCollectionID)
 				fieldSeen[document.FieldCollectionID] = struct{}{}
 			}
-		case "connectorID":
+		case "connectorId":
 			if _, ok := fieldSeen[document.FieldConnectorID]; !ok {
 				selectedFields = append(selectedFields, document.FieldConnectorID)
 				fieldSeen[document.FieldConnectorID] = struct{}{}
@@ -2730,12 +2730,12 @@ func (_q *InboundEventQuery) collectField(ctx context.Context, oneNode bool, opC
 				selectedFields = append(selectedFields, inboundevent.FieldUpdatedAt)
 				fieldSeen[inboundevent.FieldUpdatedAt] = struct{}{}
 			}
-		case "integrationID":
+		case "integrationId":
 			if _, ok := fieldSeen[inboundevent.FieldIntegrationID]; !ok {
 				selectedFields = append(selectedFields, inboundevent.FieldIntegrationID)
 				fieldSeen[inboundevent.FieldIntegrationID] = struct{}{}
 			}
-		case "providerEventID":
+		case "providerEventId":
 			if _, ok := fieldSeen[inboundevent.FieldProviderEventID]; !ok {
 				selectedFields = append(selectedFields, inboundevent.FieldProviderEventID)
 				fieldSeen[inboundevent.FieldProviderEventID] = struct{}{}
@@ -2780,7 +2780,7 @@ func (_q *InboundEventQuery) collectField(ctx context.Context, oneNode bool, opC
 				selectedFields = append(selectedFields, inboundevent.FieldAutomationIds)
 				fieldSeen[inboundevent.FieldAutomationIds] = struct{}{}
 			}
-		case "documentID":
+		case "documentId":
 			if _, ok := fieldSeen[inboundevent.FieldDocumentID]; !ok {
 				selectedFields = append(selectedFields, inboundevent.FieldDocumentID)
 				fieldSeen[inboundevent.FieldDocumentID] = struct{}{}
@@ -3059,7 +3059,7 @@ func (_q *IntegrationToolQuery) collectField(ctx context.Context, oneNode bool, 
 				selectedFields = append(selectedFields, integrationtool.FieldUpdatedAt)
 				fieldSeen[integrationtool.FieldUpdatedAt] = struct{}{}
 			}
-		case "integrationID":
+		case "integrationId":
 			if _, ok := fieldSeen[integrationtool.FieldIntegrationID]; !ok {
 				selectedFields = append(selectedFields, integrationtool.FieldIntegrationID)
 				fieldSeen[integrationtool.FieldIntegrationID] = struct{}{}
@@ -3363,7 +3363,7 @@ func (_q *MembershipQuery) collectField(ctx context.Context, oneNode bool, opCtx
 				selectedFields = append(selectedFields, membership.FieldUpdatedAt)
 				fieldSeen[membership.FieldUpdatedAt] = struct{}{}
 			}
-		case "userID":
+		case "userId":
 			if _, ok := fieldSeen[membership.FieldUserID]; !ok {
 				selectedFields = append(selectedFields, membership.FieldUserID)
 				fieldSeen[membership.FieldUserID] = struct{}{}
@@ -3480,7 +3480,7 @@ func (_q *MessageQuery) collectField(ctx context.Context, oneNode bool, opCtx *g
 				selectedFields = append(selectedFields, message.FieldUpdatedAt)
 				fieldSeen[message.FieldUpdatedAt] = struct{}{}
 			}
-		case "conversationID":
+		case "conversationId":
 			if _, ok := fieldSeen[message.FieldConversationID]; !ok {
 				selectedFields = append(selectedFields, message.FieldConversationID)
 				fieldSeen[message.FieldConversationID] = struct{}{}
@@ -3500,7 +3500,7 @@ func (_q *MessageQuery) collectField(ctx context.Context, oneNode bool, opCtx *g
 				selectedFields = append(selectedFields, message.FieldSources)
 				fieldSeen[message.FieldSources] = struct{}{}
 			}
-		case "runID":
+		case "runId":
 			if _, ok := fieldSeen[message.FieldRunID]; !ok {
 				selectedFields = append(selectedFields, message.FieldRunID)
 				fieldSeen[message.FieldRunID] = struct{}{}
@@ -3617,12 +3617,12 @@ func (_q *OAuthGrantQuery) collectField(ctx context.Context, oneNode bool, opCtx
 				selectedFields = append(selectedFields, oauthgrant.FieldProvider)
 				fieldSeen[oauthgrant.FieldProvider] = struct{}{}
 			}
-		case "personID":
+		case "personId":
 			if _, ok := fieldSeen[oauthgrant.FieldPersonID]; !ok {
 				selectedFields = append(selectedFields, oauthgrant.FieldPersonID)
 				fieldSeen[oauthgrant.FieldPersonID] = struct{}{}
 			}
-		case "ownerID":
+		case "ownerId":
 			if _, ok := fieldSeen[oauthgrant.FieldOwnerID]; !ok {
 				selectedFields = append(selectedFields, oauthgrant.FieldOwnerID)
 				fieldSeen[oauthgrant.FieldOwnerID] = struct{}{}
@@ -3769,22 +3769,22 @@ func (_q *PlanItemQuery) collectField(ctx context.Context, oneNode bool, opCtx *
 				selectedFields = append(selectedFields, planitem.FieldUpdatedAt)
 				fieldSeen[planitem.FieldUpdatedAt] = struct{}{}
 			}
-		case "connectorID":
+		case "connectorId":
 			if _, ok := fieldSeen[planitem.FieldConnectorID]; !ok {
 				selectedFields = append(selectedFields, planitem.FieldConnectorID)
 				fieldSeen[planitem.FieldConnectorID] = struct{}{}
 			}
-		case "jobID":
+		case "jobId":
 			if _, ok := fieldSeen[planitem.FieldJobID]; !ok {
 				selectedFields = append(selectedFields, planitem.FieldJobID)
 				fieldSeen[planitem.FieldJobID] = struct{}{}
 			}
-		case "documentID":
+		case "documentId":
 			if _, ok := fieldSeen[planitem.FieldDocumentID]; !ok {
 				selectedFields = append(selectedFields, planitem.FieldDocumentID)
 				fieldSeen[planitem.FieldDocumentID] = struct{}{}
 			}
-		case "sourceID":
+		case "sourceId":
 			if _, ok := fieldSeen[planitem.FieldSourceID]; !ok {
 				selectedFields = append(selectedFields, planitem.FieldSourceID)
 				fieldSeen[planitem.FieldSourceID] = struct{}{}
@@ -3926,7 +3926,7 @@ func (_q *SourceFileQuery) collectField(ctx context.Context, oneNode bool, opCtx
 				selectedFields = append(selectedFields, sourcefile.FieldUpdatedAt)
 				fieldSeen[sourcefile.FieldUpdatedAt] = struct{}{}
 			}
-		case "connectorID":
+		case "connectorId":
 			if _, ok := fieldSeen[sourcefile.FieldConnectorID]; !ok {
 				selectedFields = append(selectedFields, sourcefile.FieldConnectorID)
 				fieldSeen[sourcefile.FieldConnectorID] = struct{}{}
@@ -4063,22 +4063,22 @@ func (_q *SyncItemQuery) collectField(ctx context.Context, oneNode bool, opCtx *
 				selectedFields = append(selectedFields, syncitem.FieldUpdatedAt)
 				fieldSeen[syncitem.FieldUpdatedAt] = struct{}{}
 			}
-		case "connectorID":
+		case "connectorId":
 			if _, ok := fieldSeen[syncitem.FieldConnectorID]; !ok {
 				selectedFields = append(selectedFields, syncitem.FieldConnectorID)
 				fieldSeen[syncitem.FieldConnectorID] = struct{}{}
 			}
-		case "jobID":
+		case "jobId":
 			if _, ok := fieldSeen[syncitem.FieldJobID]; !ok {
 				selectedFields = append(selectedFields, syncitem.FieldJobID)
 				fieldSeen[syncitem.FieldJobID] = struct{}{}
 			}
-		case "documentID":
+		case "documentId":
 			if _, ok := fieldSeen[syncitem.FieldDocumentID]; !ok {
 				selectedFields = append(selectedFields, syncitem.FieldDocumentID)
 				fieldSeen[syncitem.FieldDocumentID] = struct{}{}
 			}
-		case "sourceID":
+		case "sourceId":
 			if _, ok := fieldSeen[syncitem.FieldSourceID]; !ok {
 				selectedFields = append(selectedFields, syncitem.FieldSourceID)
 				fieldSeen[syncitem.FieldSourceID] = struct{}{}
@@ -4230,7 +4230,7 @@ func (_q *SyncJobQuery) collectField(ctx context.Context, oneNode bool, opCtx *g
 				selectedFields = append(selectedFields, syncjob.FieldUpdatedAt)
 				fieldSeen[syncjob.FieldUpdatedAt] = struct{}{}
 			}
-		case "connectorID":
+		case "connectorId":
 			if _, ok := fieldSeen[syncjob.FieldConnectorID]; !ok {
 				selectedFields = append(selectedFields, syncjob.FieldConnectorID)
 				fieldSeen[syncjob.FieldConnectorID] = struct{}{}
@@ -4250,7 +4250,7 @@ func (_q *SyncJobQuery) collectField(ctx context.Context, oneNode bool, opCtx *g
 				selectedFields = append(selectedFields, syncjob.FieldPlannedMode)
 				fieldSeen[syncjob.FieldPlannedMode] = struct{}{}
 			}
-		case "targetJobID":
+		case "targetJobId":
 			if _, ok := fieldSeen[syncjob.FieldTargetJobID]; !ok {
 				selectedFields = append(selectedFields, syncjob.FieldTargetJobID)
 				fieldSeen[syncjob.FieldTargetJobID] = struct{}{}
@@ -4397,7 +4397,7 @@ func (_q *TokenQuery) collectField(ctx context.Context, oneNode bool, opCtx *gra
 				selectedFields = append(selectedFields, token.FieldName)
 				fieldSeen[token.FieldName] = struct{}{}
 			}
-		case "userID":
+		case "userId":
 			if _, ok := fieldSeen[token.FieldUserID]; !ok {
 				selectedFields = append(selectedFields, token.FieldUserID)
 				fieldSeen[token.FieldUserID] = struct{}{}
@@ -4529,17 +4529,17 @@ func (_q *ToolConnectionQuery) collectField(ctx context.Context, oneNode bool, o
 				selectedFields = append(selectedFields, toolconnection.FieldUpdatedAt)
 				fieldSeen[toolconnection.FieldUpdatedAt] = struct{}{}
 			}
-		case "integrationID":
+		case "integrationId":
 			if _, ok := fieldSeen[toolconnection.FieldIntegrationID]; !ok {
 				selectedFields = append(selectedFields, toolconnection.FieldIntegrationID)
 				fieldSeen[toolconnection.FieldIntegrationID] = struct{}{}
 			}
-		case "personID":
+		case "personId":
 			if _, ok := fieldSeen[toolconnection.FieldPersonID]; !ok {
 				selectedFields = append(selectedFields, toolconnection.FieldPersonID)
 				fieldSeen[toolconnection.FieldPersonID] = struct{}{}
 			}
-		case "grantID":
+		case "grantId":
 			if _, ok := fieldSeen[toolconnection.FieldGrantID]; !ok {
 				selectedFields = append(selectedFields, toolconnection.FieldGrantID)
 				fieldSeen[toolconnection.FieldGrantID] = struct{}{}
@@ -4650,7 +4650,7 @@ func (_q *ToolGrantQuery) collectField(ctx context.Context, oneNode bool, opCtx 
 				selectedFields = append(selectedFields, toolgrant.FieldUpdatedAt)
 				fieldSeen[toolgrant.FieldUpdatedAt] = struct{}{}
 			}
-		case "agentID":
+		case "agentId":
 			if _, ok := fieldSeen[toolgrant.FieldAgentID]; !ok {
 				selectedFields = append(selectedFields, toolgrant.FieldAgentID)
 				fieldSeen[toolgrant.FieldAgentID] = struct{}{}
@@ -4665,22 +4665,22 @@ func (_q *ToolGrantQuery) collectField(ctx context.Context, oneNode bool, opCtx 
 				selectedFields = append(selectedFields, toolgrant.FieldScope)
 				fieldSeen[toolgrant.FieldScope] = struct{}{}
 			}
-		case "runID":
+		case "runId":
 			if _, ok := fieldSeen[toolgrant.FieldRunID]; !ok {
 				selectedFields = append(selectedFields, toolgrant.FieldRunID)
 				fieldSeen[toolgrant.FieldRunID] = struct{}{}
 			}
-		case "conversationID":
+		case "conversationId":
 			if _, ok := fieldSeen[toolgrant.FieldConversationID]; !ok {
 				selectedFields = append(selectedFields, toolgrant.FieldConversationID)
 				fieldSeen[toolgrant.FieldConversationID] = struct{}{}
 			}
-		case "personID":
+		case "personId":
 			if _, ok := fieldSeen[toolgrant.FieldPersonID]; !ok {
 				selectedFields = append(selectedFields, toolgrant.FieldPersonID)
 				fieldSeen[toolgrant.FieldPersonID] = struct{}{}
 			}
-		case "approvalID":
+		case "approvalId":
 			if _, ok := fieldSeen[toolgrant.FieldApprovalID]; !ok {
 				selectedFields = append(selectedFields, toolgrant.FieldApprovalID)
 				fieldSeen[toolgrant.FieldApprovalID] = struct{}{}
@@ -4848,7 +4848,7 @@ func (_q *ToolIntegrationQuery) collectField(ctx context.Context, oneNode bool, 
 				selectedFields = append(selectedFields, toolintegration.FieldOwnerScope)
 				fieldSeen[toolintegration.FieldOwnerScope] = struct{}{}
 			}
-		case "personID":
+		case "personId":
 			if _, ok := fieldSeen[toolintegration.FieldPersonID]; !ok {
 				selectedFields = append(selectedFields, toolintegration.FieldPersonID)
 				fieldSeen[toolintegration.FieldPersonID] = struct{}{}

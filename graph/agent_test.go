@@ -346,10 +346,10 @@ func TestMemoriesOverGraphQL(t *testing.T) {
 	ada := h.tenant(t, "ada")
 	bob := h.member(t, ada, "bob@example.com", membership.RoleViewer)
 	cyd := h.member(t, ada, "cyd@example.com", membership.RoleEditor)
-	got := h.ask(t, bob, "mutation($a: ID!) { m: createAgentMemory(agentId: $a, input: {content: \"Bob collects stamps.\", kind: PREFERENCE, importance: 1}) { id shared personID kind importance } }",
+	got := h.ask(t, bob, "mutation($a: ID!) { m: createAgentMemory(agentId: $a, input: {content: \"Bob collects stamps.\", kind: PREFERENCE, importance: 1}) { id shared personId kind importance } }",
 		map[string]any{"a": ada.agent})
 	id := got.id(t, "m.id")
-	if got.at("m.shared") != false || got.at("m.personID") != bob.Subject.String() || got.at("m.kind") != "PREFERENCE" || got.at("m.importance") != 1.0 {
+	if got.at("m.shared") != false || got.at("m.personId") != bob.Subject.String() || got.at("m.kind") != "PREFERENCE" || got.at("m.importance") != 1.0 {
 		t.Errorf("made: %s", got.body)
 	}
 	paths := map[string]string{

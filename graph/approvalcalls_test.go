@@ -79,7 +79,7 @@ func TestAnApprovalIsDecidedOnceAndItsRunContinues(t *testing.T) {
 	ada := h.tenant(t, "ada")
 	id := h.waitingApproval(t, ada)
 	const decide = `mutation($i: ID!, $a: Map) { decideApproval(input: {id: $i, action: APPROVE, arguments: $a, argumentsHash: "ab12", remember: ONCE, comment: "Fine."}) {
-		status mayDecide approverRole arguments editedArguments decidedVia decidedAt comment runID } }`
+		status mayDecide approverRole arguments editedArguments decidedVia decidedAt comment runId } }`
 	first := h.ask(t, ada.viewer, "query($i: ID!) { approval(id: $i) { status mayDecide approverRole arguments } node(id: $i) { ... on Approval { title } } }", map[string]any{"i": id})
 	if first.code() != "" || first.at("approval.status") != "PENDING" || first.at("approval.mayDecide") != true || first.at("approval.approverRole") != "VIEWER" ||
 		first.at("approval.arguments") != `{"to": "ada@example.com"}` {
@@ -90,7 +90,7 @@ func TestAnApprovalIsDecidedOnceAndItsRunContinues(t *testing.T) {
 		done.at("decideApproval.editedArguments") != `{"to":"bob@example.com"}` || done.at("decideApproval.comment") != "Fine." {
 		t.Errorf("decided: %s", done.body)
 	}
-	run := done.id(t, "decideApproval.runID")
+	run := done.id(t, "decideApproval.runId")
 	if row := must[*ent.AgentRun](t)(h.db.Ent.AgentRun.Get(ada.system(t), run)); row.Status != agentrun.StatusQueued {
 		t.Errorf("the run is %s", row.Status)
 	}

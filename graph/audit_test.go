@@ -166,7 +166,7 @@ func TestAnEntrySaysWhoWhatAndWhere(t *testing.T) {
 		t.Fatal(got.body)
 	}
 	got = h.ask(t, ada.viewer, `query($i: ID!) { auditLog(filter: {targetId: $i, action: "connector.update"}, first: 1) {
-		totalCount edges { node { createdAt actorKind actorID actorName sessionID ip requestID action targetKind targetID targetName changes { field old new hidden } } } } }`,
+		totalCount edges { node { createdAt actorKind actorId actorName sessionId ip requestId action targetKind targetId targetName changes { field old new hidden } } } } }`,
 		map[string]any{"i": ada.connector})
 	edges, _ := got.at("auditLog.edges").([]any)
 	if len(edges) != 1 {
@@ -174,8 +174,8 @@ func TestAnEntrySaysWhoWhatAndWhere(t *testing.T) {
 	}
 	entry := answer{Data: edges[0].(map[string]any)}
 	for path, want := range map[string]any{
-		"node.actorKind": "PERSON", "node.actorID": ada.viewer.Subject.String(), "node.actorName": ada.email, "node.sessionID": ada.viewer.Session.String(),
-		"node.ip": "192.0.2.7", "node.requestID": "request-of-ada", "node.targetKind": "connector", "node.targetID": ada.connector.String(), "node.targetName": "Renamed",
+		"node.actorKind": "PERSON", "node.actorId": ada.viewer.Subject.String(), "node.actorName": ada.email, "node.sessionId": ada.viewer.Session.String(),
+		"node.ip": "192.0.2.7", "node.requestId": "request-of-ada", "node.targetKind": "connector", "node.targetId": ada.connector.String(), "node.targetName": "Renamed",
 	} {
 		if entry.at(path) != want {
 			t.Errorf("%s is %v, not %v", path, entry.at(path), want)

@@ -103,7 +103,7 @@ func TestOnlyTheOwnerChangesAnAutomationThatRunsAsTheOwner(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	ada := h.tenant(t, "ada")
-	made := h.ask(t, ada.viewer, `mutation($i: ID!) { createAutomation(input: {name: "A", agentId: $i, instructions: "Sum up {{event.text}}", kind: MANUAL}) { id runAs ownerID enabled } }`,
+	made := h.ask(t, ada.viewer, `mutation($i: ID!) { createAutomation(input: {name: "A", agentId: $i, instructions: "Sum up {{event.text}}", kind: MANUAL}) { id runAs ownerId enabled } }`,
 		map[string]any{"i": ada.agent})
 	id := map[string]any{"i": made.id(t, "createAutomation.id")}
 	editor, admin := h.member(t, ada, "editor@example.com", membership.RoleEditor), h.member(t, ada, "admin@example.com", membership.RoleAdmin)

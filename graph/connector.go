@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 
@@ -45,7 +44,7 @@ func schedules(documents, schema *model.DocSyncInput) connector.Schedules {
 }
 
 func docSync(row *ent.Connector) *model.DocSync {
-	return &model.DocSync{SyncStrategy: strings.ToLower(string(row.SyncStrategy)), ScheduleInterval: row.ScheduleInterval}
+	return &model.DocSync{SyncStrategy: row.SyncStrategy, ScheduleInterval: row.ScheduleInterval}
 }
 
 // schemaSync returns the schedule of a connector that attaches a database.

@@ -40,7 +40,7 @@ func (h *fixture) converse(t *testing.T, v viewer.Viewer, title, question, said 
 }
 
 const listed = `query($m: String, $k: ConversationKind, $n: Int, $a: Cursor) { conversations(matching: $m, kind: $k, first: $n, after: $a) {
-	totalCount pageInfo { hasNextPage endCursor } edges { node { id title kind messageCount agentID } } } }`
+	totalCount pageInfo { hasNextPage endCursor } edges { node { id title kind messageCount agentId } } } }`
 
 func titles(a answer) string {
 	edges, _ := a.at("conversations.edges").([]any)

@@ -12,15 +12,15 @@ func TestDatabasesHaveASchemaSync(t *testing.T) {
 	const fields = "{ id type docSync { syncStrategy } schemaSync { syncStrategy scheduleInterval } nextSyncAt storedCredentials }"
 	const settings = `config: {host: "127.0.0.1", port: 1, database: "sales"}, credentials: {user: "reader", password: "hunter22"}`
 	made := h.ask(t, ada.viewer, `mutation($i: ID!) { createConnector(input: {name: "Sales", type: "postgres", collection: $i, `+settings+`,
-		schemaSync: {syncStrategy: "scheduled", scheduleInterval: "12h"}}) `+fields+` }`, map[string]any{"i": ada.collection})
+		schemaSync: {syncStrategy: SCHEDULED, scheduleInterval: "12h"}}) `+fields+` }`, map[string]any{"i": ada.collection})
 	id := made.at("createConnector.id")
 	if made.code() != "" || made.at("createConnector.type") != "postgresql" || made.at("createConnector.schemaSync.scheduleInterval") != "12h" ||
-		made.at("createConnector.schemaSync.syncStrategy") != "scheduled" || made.at("createConnector.nextSyncAt") == nil || strings.Contains(made.body, "hunter22") ||
+		made.at("createConnector.schemaSync.syncStrategy") != "SCHEDULED" || made.at("createConnector.nextSyncAt") == nil || strings.Contains(made.body, "hunter22") ||
 		!strings.Contains(made.body, `"storedCredentials":["password","user"]`) {
 		t.Fatalf("create: %s", made.body)
 	}
 	changed := h.ask(t, ada.viewer, `mutation($i: ID!) { updateConnector(id: $i, input: {schemaSync: {scheduleInterval: "1h"}}) `+fields+` }`, map[string]any{"i": id})
-	if changed.at("updateConnector.schemaSync.scheduleInterval") != "1h" || changed.at("updateConnector.schemaSync.syncStrategy") != "scheduled" {
+	if changed.at("updateConnector.schemaSync.scheduleInterval") != "1h" || changed.at("updateConnector.schemaSync.syncStrategy") != "SCHEDULED" {
 		t.Errorf("update: %s", changed.body)
 	}
 	both := h.ask(t, ada.viewer, `mutation($i: ID!) { updateConnector(id: $i, input: {schemaSync: {scheduleInterval: "1h"}, docSync: {scheduleInterval: "2h"}}) { id } }`, map[string]any{"i": id})

@@ -96,7 +96,7 @@ func (h *fixture) grantOf(t *testing.T, server *authserver.Server, v viewer.View
 		map[string]any{"i": map[string]any{"provider": "google", "state": q.Get("state"), "binding": begun.at("startOAuth.binding"), "code": q.Get("code")}})
 }
 
-const makeDrive = `mutation($c: ID!, $g: Map) { createConnector(input: {name: "Drive", type: "google_drive", collection: $c, credentials: $g}) { id status grantID } }`
+const makeDrive = `mutation($c: ID!, $g: Map) { createConnector(input: {name: "Drive", type: "google_drive", collection: $c, credentials: $g}) { id status grantId } }`
 
 func TestAConnectorUsesAGrant(t *testing.T) {
 	t.Parallel()
@@ -110,7 +110,7 @@ func TestAConnectorUsesAGrant(t *testing.T) {
 	}
 	made := h.ask(t, ada.viewer, makeDrive, map[string]any{"c": ada.collection, "g": map[string]any{"grant": grant}})
 	id := made.at("createConnector.id")
-	if made.at("createConnector.grantID") != grant || made.at("createConnector.status") != "ACTIVE" {
+	if made.at("createConnector.grantId") != grant || made.at("createConnector.status") != "ACTIVE" {
 		t.Fatal(made.body)
 	}
 	works := func(want bool) {
@@ -146,22 +146,22 @@ func TestAConnectorUsesAGrant(t *testing.T) {
 		t.Error(a.body)
 	}
 	// A change without a grant keeps it. Null removes it.
-	if a := h.ask(t, ada.viewer, `mutation($i: ID!) { updateConnector(id: $i, input: {name: "Other", config: {}}) { grantID } }`, map[string]any{"i": id}); a.at("updateConnector.grantID") != grant {
+	if a := h.ask(t, ada.viewer, `mutation($i: ID!) { updateConnector(id: $i, input: {name: "Other", config: {}}) { grantId } }`, map[string]any{"i": id}); a.at("updateConnector.grantId") != grant {
 		t.Error(a.body)
 	}
-	change := `mutation($i: ID!, $g: Map) { updateConnector(id: $i, input: {credentials: $g}) { grantID } }`
-	if a := h.ask(t, ada.viewer, change, map[string]any{"i": id, "g": map[string]any{"grant": nil, "token": "x"}}); a.code() != "" || a.at("updateConnector.grantID") != nil {
+	change := `mutation($i: ID!, $g: Map) { updateConnector(id: $i, input: {credentials: $g}) { grantId } }`
+	if a := h.ask(t, ada.viewer, change, map[string]any{"i": id, "g": map[string]any{"grant": nil, "token": "x"}}); a.code() != "" || a.at("updateConnector.grantId") != nil {
 		t.Error(a.body)
 	}
 	works(false)
-	if a := h.ask(t, ada.viewer, change, map[string]any{"i": id, "g": map[string]any{"grant": grant, "token": nil}}); a.at("updateConnector.grantID") != grant {
+	if a := h.ask(t, ada.viewer, change, map[string]any{"i": id, "g": map[string]any{"grant": grant, "token": nil}}); a.at("updateConnector.grantId") != grant {
 		t.Error(a.body)
 	}
 	works(true)
 	if a := h.ask(t, ada.viewer, "mutation($i: ID!) { revokeOAuthGrant(id: $i) }", map[string]any{"i": grant}); a.at("revokeOAuthGrant") != grant {
 		t.Error(a.body)
 	}
-	if a := h.ask(t, ada.viewer, "query($i: ID!) { connector(id: $i) { status grantID } }", map[string]any{"i": id}); a.at("connector.status") != "NEEDS_AUTH" || a.at("connector.grantID") != nil {
+	if a := h.ask(t, ada.viewer, "query($i: ID!) { connector(id: $i) { status grantId } }", map[string]any{"i": id}); a.at("connector.status") != "NEEDS_AUTH" || a.at("connector.grantId") != nil {
 		t.Error(a.body)
 	}
 	works(false)
@@ -182,11 +182,11 @@ func TestAGrantIsAssignedToItsConnector(t *testing.T) {
 	if err != nil || place.Query().Get("connector") != row.ID.String() || done.at("finishOAuth.connectorId") != row.ID.String() {
 		t.Error(done.body)
 	}
-	if a := h.ask(t, ada.viewer, "query($i: ID!) { connector(id: $i) { status grantID } }", map[string]any{"i": row.ID}); a.at("connector.status") != "ACTIVE" ||
-		a.at("connector.grantID") != done.at("finishOAuth.grantId") {
+	if a := h.ask(t, ada.viewer, "query($i: ID!) { connector(id: $i) { status grantId } }", map[string]any{"i": row.ID}); a.at("connector.status") != "ACTIVE" ||
+		a.at("connector.grantId") != done.at("finishOAuth.grantId") {
 		t.Error(a.body)
 	}
-	list := h.ask(t, ada.viewer, `{ oauthGrants(first: 1, provider: "google", orderBy: [{field: CREATED_AT, direction: DESC}]) { totalCount edges { node { id provider account scopes status personID expiresAt createdAt } } } }`, nil)
+	list := h.ask(t, ada.viewer, `{ oauthGrants(first: 1, provider: "google", orderBy: [{field: CREATED_AT, direction: DESC}]) { totalCount edges { node { id provider account scopes status personId expiresAt createdAt } } } }`, nil)
 	if list.at("oauthGrants.totalCount") != 2.0 || !strings.Contains(list.body, done.at("finishOAuth.grantId").(string)) { // the other one is the fixture's
 		t.Error(list.body)
 	}

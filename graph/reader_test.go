@@ -113,7 +113,7 @@ func (d *dossier) sights() map[string]sight {
 	const shown = "{ id title path section url content summary metadata: allMetadata restricted passages(first: 5) { edges { node { text } } } history(first: 5) { kind } }"
 	const listed = "{ edges { node " + shown + " } totalCount }"
 	const inside = "{ edges { node { id title path section tags metadata: allMetadata } } totalCount }"
-	const items = "{ edges { node { path sourceID documentID } } totalCount }"
+	const items = "{ edges { node { path sourceId documentId } } totalCount }"
 	return map[string]sight{
 		"Query.node":                 {query: "query($i: ID!) { node(id: $i) { id ... on Document " + shown + " } }", variables: id(d.document), code: "not_found"},
 		"Query.nodes":                {query: "query($i: [ID!]!) { nodes(ids: $i) { id ... on Document " + shown + " } }", variables: map[string]any{"i": []any{d.document, d.collection}}, code: "not_found"},
@@ -125,7 +125,7 @@ func (d *dossier) sights() map[string]sight {
 		"Query.connector":            {query: "query($i: ID!) { connector(id: $i) { documents(first: 20) " + inside + " items(first: 20) " + items + " } }", variables: id(d.connector)},
 		"Query.connectors":           {query: "{ connectors(first: 5) { edges { node { documents(first: 20) " + inside + " items(first: 20) " + items + " } } } }"},
 		"Query.syncItems":            {query: "query($i: ID!) { syncItems(connectorId: $i, first: 20) " + items + " }", variables: id(d.connector)},
-		"Query.syncPlan":             {query: "query($i: ID!) { syncPlan(jobId: $i) { items(first: 20) { edges { node { path sourceID documentID } } totalCount } } }", variables: id(d.plan)},
+		"Query.syncPlan":             {query: "query($i: ID!) { syncPlan(jobId: $i) { items(first: 20) { edges { node { path sourceId documentId } } totalCount } } }", variables: id(d.plan)},
 		"Query.quarantinedDocuments": {query: "query($i: ID!) { quarantinedDocuments(connectorId: $i, first: 20) " + listed + " }", variables: id(d.connector)},
 		"Query.search": {query: `query($i: ID!) { search(input: {query: "quokka grass", collection: $i, minScore: 0, facets: {fields: [SECTION, TAGS]}}) {
 			results { title snippet url section tags metadata } total facets { values { value } } } }`, variables: id(d.collection)},

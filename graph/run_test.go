@@ -24,7 +24,7 @@ func TestAnAgentRunsAndIsReadAgain(t *testing.T) {
 			t.Errorf("no %s in %s", want, got.body)
 		}
 	}
-	listed := h.ask(t, ada.viewer, `query($i: ID!) { runs(agentId: $i, first: 5, orderBy: [{field: CREATED_AT, direction: DESC}]) { totalCount edges { node { id status answer conversationID events(limit: 2) { seq type } } } } }`,
+	listed := h.ask(t, ada.viewer, `query($i: ID!) { runs(agentId: $i, first: 5, orderBy: [{field: CREATED_AT, direction: DESC}]) { totalCount edges { node { id status answer conversationId events(limit: 2) { seq type } } } } }`,
 		map[string]any{"i": ada.agent})
 	edges, _ := listed.at("runs.edges").([]any)
 	if len(edges) != 2 {
@@ -42,8 +42,8 @@ func TestAnAgentRunsAndIsReadAgain(t *testing.T) {
 	if !strings.Contains(one.body, `"run_start"`) || !strings.Contains(one.body, `"run_complete"`) || !strings.Contains(one.body, `"callId"`) {
 		t.Errorf("%s", one.body)
 	}
-	on := h.ask(t, ada.viewer, runAgent, map[string]any{"i": ada.agent, "m": "And 7*7?", "c": node["conversationID"]})
-	if !strings.Contains(on.body, "7*7 = 49") || !strings.Contains(on.body, node["conversationID"].(string)) {
+	on := h.ask(t, ada.viewer, runAgent, map[string]any{"i": ada.agent, "m": "And 7*7?", "c": node["conversationId"]})
+	if !strings.Contains(on.body, "7*7 = 49") || !strings.Contains(on.body, node["conversationId"].(string)) {
 		t.Errorf("%s", on.body)
 	}
 	if ended := h.ask(t, ada.viewer, `mutation($i: ID!) { cancelRun(id: $i) { status } }`, map[string]any{"i": node["id"]}); ended.at("cancelRun.status") != "COMPLETED" {
@@ -55,7 +55,7 @@ func TestAnAgentRunsAndIsReadAgain(t *testing.T) {
 		`query($i: ID!) { run(id: $i) { answer } }`:                    {"i": node["id"]},
 		`mutation($i: ID!) { cancelRun(id: $i) { id } }`:               {"i": node["id"]},
 		`subscription($i: ID!) { agentRun(runId: $i) { __typename } }`: {"i": node["id"]},
-		runAgent: {"i": ada.agent, "m": "x", "c": node["conversationID"]},
+		runAgent: {"i": ada.agent, "m": "x", "c": node["conversationId"]},
 	} {
 		if got := h.ask(t, bob, query, variables); got.code() != "not_found" {
 			t.Errorf("%s: %s", query, got.body)

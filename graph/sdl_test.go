@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"bytes"
+	"regexp"
 	"testing"
 
 	"github.com/vektah/gqlparser/v2"
@@ -28,5 +29,34 @@ func TestTheSchemaIsWrittenAsItIs(t *testing.T) {
 	}
 	if search := read.Types["Query"].Fields.ForName("search"); search == nil || search.Description == "" || search.Directives.ForName("surface") == nil {
 		t.Errorf("search is %+v", search)
+	}
+}
+
+// Generated fields and those written by hand name ids one way, connectorId, and a setting has one type wherever it is.
+func TestNamesAreWrittenOneWay(t *testing.T) {
+	t.Parallel()
+	schema := graph.NewSchema(&graph.Resolver{}).Schema()
+	other := regexp.MustCompile(`[a-z]IDs?$`)
+	strategies := 0
+	for _, kind := range schema.Types {
+		for _, f := range kind.Fields {
+			if other.MatchString(f.Name) {
+				t.Errorf("%s.%s ends in ID, not Id", kind.Name, f.Name)
+			}
+			for _, argument := range f.Arguments {
+				if other.MatchString(argument.Name) {
+					t.Errorf("the argument %s of %s.%s ends in ID, not Id", argument.Name, kind.Name, f.Name)
+				}
+			}
+			if f.Name == "syncStrategy" {
+				strategies++
+				if f.Type.Name() != "ConnectorSyncStrategy" {
+					t.Errorf("%s.syncStrategy is of type %s", kind.Name, f.Type.Name())
+				}
+			}
+		}
+	}
+	if strategies != 3 { // Connector, DocSync, DocSyncInput
+		t.Errorf("%d fields are named syncStrategy", strategies)
 	}
 }

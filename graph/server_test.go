@@ -119,13 +119,13 @@ func TestCredentialsAreNeverShownAndPartialUpdatesKeepOtherFields(t *testing.T) 
 		t.Fatalf("create: %s", made.body)
 	}
 	changed := h.ask(t, ada.viewer, `mutation($i: ID!) { updateConnector(id: $i, input: {config: {prefix: "b/", region: null},
-		docSync: {syncStrategy: "scheduled", scheduleInterval: "15m"}}) `+fields+` }`, map[string]any{"i": id})
+		docSync: {syncStrategy: SCHEDULED, scheduleInterval: "15m"}}) `+fields+` }`, map[string]any{"i": id})
 	config := fmt.Sprint(changed.at("updateConnector.config"))
 	if config != "map[bucket:docs prefix:b/]" || changed.at("updateConnector.name") != "Bucket" ||
 		changed.at("updateConnector.docSync.scheduleInterval") != "15m" || changed.at("updateConnector.nextSyncAt") == nil {
 		t.Fatalf("update: %s", changed.body)
 	}
-	paused := h.ask(t, ada.viewer, `mutation($i: ID!) { updateConnector(id: $i, input: {enabled: false, docSync: {syncStrategy: "manual"}}) `+fields+` }`, map[string]any{"i": id})
+	paused := h.ask(t, ada.viewer, `mutation($i: ID!) { updateConnector(id: $i, input: {enabled: false, docSync: {syncStrategy: MANUAL}}) `+fields+` }`, map[string]any{"i": id})
 	if paused.at("updateConnector.status") != "PAUSED" || paused.at("updateConnector.nextSyncAt") != nil || paused.at("updateConnector.docSync.scheduleInterval") != "15m" {
 		t.Fatalf("pause: %s", paused.body)
 	}
@@ -133,7 +133,7 @@ func TestCredentialsAreNeverShownAndPartialUpdatesKeepOtherFields(t *testing.T) 
 		"config.bucket":           `config: {bucket: null}`,
 		"config.nonsense":         `config: {nonsense: 1}`,
 		"credentials.accessKeyId": `credentials: {accessKeyId: 1}`,
-		"syncStrategy":            `docSync: {syncStrategy: "sometimes"}`,
+		"ConnectorSyncStrategy":   `docSync: {syncStrategy: SOMETIMES}`,
 		"scheduleInterval":        `docSync: {scheduleInterval: "5m"}`,
 		"name":                    `name: " "`,
 	} {

@@ -60,7 +60,7 @@ func lists(n *tenant) map[string]trial {
 		"Query.sourceFiles":                  {"query($i: ID!) { sourceFiles(connectorId: $i, first: 40) {" + page + "edges { node { path } } } }", id(n.connector), ""},
 		"Query.members":                      {"{ members(first: 40) {" + page + "edges { node { role user { name email } } } } }", nil, ""},
 		"Query.invitations":                  {"{ invitations(first: 40) {" + page + "edges { node { email role status } } } }", nil, ""},
-		"Query.oauthGrants":                  {"{ oauthGrants(first: 40) {" + page + "edges { node { provider account status personID } } } }", nil, ""},
+		"Query.oauthGrants":                  {"{ oauthGrants(first: 40) {" + page + "edges { node { provider account status personId } } } }", nil, ""},
 		"Query.auditLog":                     {`{ auditLog(first: 40, filter: {action: "collection.create", matching: "row-"}) {` + page + "edges { node { action changes { field } } } } }", nil, ""},
 		"collections, connectors, documents": {"{ collections(first: 20) { edges { node { name connectors(first: 3) { totalCount edges { node { name collection { name } documents(first: 3) { totalCount edges { node { title source collectionName } } } } } } } } } }", nil, ""},
 		"files":                              {"query($i: ID!) { connector(id: $i) { files(first: 40) {" + page + "edges { node { path } } } } }", id(n.connector), ""},

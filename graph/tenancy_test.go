@@ -116,7 +116,7 @@ func ownTrials(ada *tenant) map[string]trial {
 		"Mutation.updateWorkspace":     {"mutation { updateWorkspace(input: {name: \"Eve's\"}) { id name } }", nil, ""},
 		"Mutation.deleteWorkspace":     {"mutation { deleteWorkspace(input: {name: \"ada\"}) }", nil, "invalid_request"},
 		"Query.oauthProviders":         {"{ oauthProviders { name configured } }", nil, ""},
-		"Query.oauthGrants":            {"{ oauthGrants { edges { node { id account personID } } totalCount } }", nil, ""},
+		"Query.oauthGrants":            {"{ oauthGrants { edges { node { id account personId } } totalCount } }", nil, ""},
 		"Query.signInMethods":          {"{ signInMethods { password oidc { issuer } } }", nil, ""},
 
 		"Mutation.startOAuth":       {"mutation($i: ID!) { startOAuth(input: {provider: \"google\", connectorId: $i}) { authorizationUrl } }", id("i", ada.connector), "not_found"},
@@ -162,7 +162,7 @@ func ownTrials(ada *tenant) map[string]trial {
 		"Mutation.revokeAPIKey": {"mutation($i: ID!) { revokeAPIKey(id: $i) { id } }", id("i", ada.key), "not_found"},
 
 		"Query.myTokens":               {"{ myTokens { id name hint } }", nil, ""},
-		"Query.tokens":                 {"{ tokens { edges { node { id name userID } } totalCount } }", nil, ""},
+		"Query.tokens":                 {"{ tokens { edges { node { id name userId } } totalCount } }", nil, ""},
 		"Mutation.createPersonalToken": {"mutation { createPersonalToken(input: {name: \"Mine\"}) { secret } }", nil, ""},
 		"Mutation.createServiceToken":  {"mutation { createServiceToken(input: {name: \"Mine\", role: ADMIN, groups: [SEARCH]}) { secret } }", nil, ""},
 		"Mutation.revokeToken":         {"mutation($i: ID!) { revokeToken(id: $i) { id name } }", id("i", ada.token), "not_found"},

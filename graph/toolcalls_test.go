@@ -173,7 +173,7 @@ func TestToolsOfIntegrationsAreGivenToAgents(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	ada := h.tenant(t, "ada")
-	made := h.ask(t, ada.viewer, `mutation { createToolIntegration(input: {provider: "board", name: "Board", slug: "notes", credentials: {token: "s3cret-t0ken"}}) { id slug status storedCredentials tools { id name risk enabled } connections { status personID } } }`, nil)
+	made := h.ask(t, ada.viewer, `mutation { createToolIntegration(input: {provider: "board", name: "Board", slug: "notes", credentials: {token: "s3cret-t0ken"}}) { id slug status storedCredentials tools { id name risk enabled } connections { status personId } } }`, nil)
 	if made.code() != "" || made.at("createToolIntegration.status") != "ACTIVE" || !strings.Contains(made.body, `"storedCredentials":["token"]`) {
 		t.Fatal(made.body)
 	}

@@ -155,7 +155,7 @@ func TestKeysAreReadChangedAndRotated(t *testing.T) {
 	ada := h.tenant(t, "ada")
 	id := map[string]any{"i": ada.key}
 	const fields = `id name status publishableHint secretHint allowAllCollections allowedCollections defaultCollection allowedHosts allowedReferers
-		widgetModelID widgetContext requireSignature databaseTools rateLimitPerMinute createdAt expiresAt revokedAt lastUsedAt rotatedAt previousExpiresAt leakedAt leakedOrigin`
+		widgetModelId widgetContext requireSignature databaseTools rateLimitPerMinute createdAt expiresAt revokedAt lastUsedAt rotatedAt previousExpiresAt leakedAt leakedOrigin`
 	got := h.ask(t, ada.viewer, `query($i: ID!) { apiKey(id: $i) { `+fields+` } }`, id)
 	if got.at("apiKey.status") != "ACTIVE" || got.at("apiKey.name") != "Site" {
 		t.Fatalf("%s", got.body)

@@ -25,7 +25,7 @@ func agentRows() map[string]any {
 		"builtIn": false, "createdAt": early, "updatedAt": late,
 	}
 	memory := object{
-		"id": memoryID, "agentID": agentID, "kind": "PREFERENCE", "content": "Likes tables.", "importance": 0.5, "shared": false, "runID": runID,
+		"id": memoryID, "agentId": agentID, "kind": "PREFERENCE", "content": "Likes tables.", "importance": 0.5, "shared": false, "runId": runID,
 		"recalledAt": late, "createdAt": early, "updatedAt": early,
 	}
 	return map[string]any{

@@ -10,13 +10,13 @@ const (
 func approvalRows() map[string]any {
 	approval := object{
 		"id": approvalID, "kind": "CONSENT", "status": "PENDING", "risk": "SEND", "tool": "gmail.send", "toolTitle": "Send a mail", "title": "Send a mail to ada@example.com",
-		"preview": "**Hello**", "reason": "She asked for it.", "arguments": `{"to": "ada@example.com"}`, "argumentsHash": "ab12", "options": []any{}, "runID": runID,
-		"agentID": agentID, "callID": "call_1", "integrationID": nil, "mayDecide": true, "approverRole": "ADMIN", "approverIds": []any{otherID}, "selfApproval": true,
+		"preview": "**Hello**", "reason": "She asked for it.", "arguments": `{"to": "ada@example.com"}`, "argumentsHash": "ab12", "options": []any{}, "runId": runID,
+		"agentId": agentID, "callId": "call_1", "integrationId": nil, "mayDecide": true, "approverRole": "ADMIN", "approverIds": []any{otherID}, "selfApproval": true,
 		"comment": nil, "editedArguments": nil, "answer": nil, "requestedAt": early, "expiresAt": late, "decidedAt": nil, "decidedBy": nil, "decidedVia": nil,
 	}
 	grant := object{
-		"id": toolGrantID, "agentID": agentID, "tool": "gmail.send", "scope": "RUN", "runID": runID, "conversationID": nil, "personID": otherID,
-		"approvalID": approvalID, "createdBy": otherID, "createdAt": early, "revokedAt": nil,
+		"id": toolGrantID, "agentId": agentID, "tool": "gmail.send", "scope": "RUN", "runId": runID, "conversationId": nil, "personId": otherID,
+		"approvalId": approvalID, "createdBy": otherID, "createdAt": early, "revokedAt": nil,
 	}
 	settings := object{"toolPolicy": object{"risks": object{"delete": "deny"}}, "slackIntegrationId": integrationID, "slackChannel": "C024BE91L"}
 	return map[string]any{

@@ -9,14 +9,14 @@ const (
 // automationRows returns the results of the root fields of automations.
 func automationRows() map[string]any {
 	automation := object{
-		"id": automationID, "name": "Mail answerer", "description": nil, "enabled": true, "agentID": agentID, "ownerID": missingID, "runAs": "OWNER",
+		"id": automationID, "name": "Mail answerer", "description": nil, "enabled": true, "agentId": agentID, "ownerId": missingID, "runAs": "OWNER",
 		"instructions": "Answer {{event.text}}", "kind": "EMAIL", "trigger": object{"allowUnverified": false},
 		"conditions": []any{object{"path": "subject", "op": "contains", "value": "Help"}}, "approval": object{"mode": "always"},
 		"delivery": []any{object{"kind": "reply_email"}}, "limits": object{"runsPerHour": 60}, "dedupeKey": "", "failureCount": 0, "disabledReason": nil,
 		"nextRunAt": nil, "lastRunAt": late, "createdAt": early, "updatedAt": late,
 	}
 	run := object{
-		"id": automationRunID, "automationID": automationID, "eventID": inboundEventID, "title": "ada@example.com: Hello", "agentRunID": nil, "status": "WAITING",
+		"id": automationRunID, "automationId": automationID, "eventId": inboundEventID, "title": "ada@example.com: Hello", "agentRunId": nil, "status": "WAITING",
 		"reason": "a person must decide about the delivery of the answer", "errorClass": nil, "output": "Hello Ada",
 		"deliveries": []any{object{"kind": "reply_email", "status": "pending", "target": "ada@example.com", "error": nil}}, "tokens": 1234, "retries": 0,
 		"replayOf": nil, "startedAt": early, "waitingSince": late, "finishedAt": nil, "createdAt": early,

@@ -340,8 +340,8 @@ func rows() map[string]any {
 	}
 	file := object{"id": fileID, "path": "guides/queues.md", "mediaType": "text/markdown", "bytes": 1234, "sha256": strings.Repeat("ab", 32), "createdAt": early, "updatedAt": early}
 	connector := object{
-		"id": connectorID, "name": "Uploads", "type": "file_upload", "status": "NEEDS_AUTH", "enabled": true, "collectionID": collectionID,
-		"config": object{"prefix": "Docs/", "Nested": object{"Status": "ACTIVE"}}, "docSync": object{"syncStrategy": "scheduled", "scheduleInterval": "6h"}, "schemaSync": nil,
+		"id": connectorID, "name": "Uploads", "type": "file_upload", "status": "NEEDS_AUTH", "enabled": true, "collectionId": collectionID,
+		"config": object{"prefix": "Docs/", "Nested": object{"Status": "ACTIVE"}}, "docSync": object{"syncStrategy": "SCHEDULED", "scheduleInterval": "6h"}, "schemaSync": nil,
 		"lastSync": nil, "lastError": nil, "createdAt": early, "updatedAt": late, "nextSyncAt": late,
 		"documentCounts": object{"pending": 0, "processing": 0, "indexed": 2, "failed": 1, "deleted": 0},
 		"webhook": object{
@@ -351,7 +351,7 @@ func rows() map[string]any {
 	}
 	document := object{
 		"id": documentID, "title": "Queues", "status": "INDEXED", "path": "guides/queues.md", "url": nil, "collectionName": "Handbook",
-		"collectionID": collectionID, "source": "file_upload", "section": "Guides", "version": "2.0", "tags": []any{"queue"}, "docType": nil,
+		"collectionId": collectionID, "source": "file_upload", "section": "Guides", "version": "2.0", "tags": []any{"queue"}, "docType": nil,
 		"language": "en", "author": nil, "pages": nil, "bytes": 1234, "passageCount": 7, "failure": nil, "createdAt": early, "updatedAt": late,
 		"sourceCreatedAt": nil, "sourceUpdatedAt": early, "indexedAt": late, "restricted": true, "content": "# Queues\n\n<b>Durable</b> & ordered.", "summary": "Queues are durable.",
 		"allMetadata": object{"author": nil, "url": nil, "pages": nil, "status": "DRAFT"},
@@ -385,7 +385,7 @@ func rows() map[string]any {
 	connector["permissions"] = object{"mode": "strict", "readersReadAt": late, "groupsReadAt": nil, "warning": "Read too long ago."}
 	connector["hiddenDocuments"] = 3
 	item := object{
-		"id": itemID, "path": "guides/broken.json", "sourceID": "guides/broken.json", "jobID": jobID, "documentID": nil, "status": "FAILED",
+		"id": itemID, "path": "guides/broken.json", "sourceId": "guides/broken.json", "jobId": jobID, "documentId": nil, "status": "FAILED",
 		"reason": "invalid JSON", "retryable": false, "suppressed": false, "createdAt": early, "updatedAt": late,
 	}
 	option := func(name, kind string, more object) object {
@@ -411,15 +411,15 @@ func rows() map[string]any {
 	test := object{"ok": true, "message": "3 objects seen", "details": object{"Bucket": "docs"}, "tiers": []any{object{"name": "read", "ok": true, "message": nil}}}
 	tokens := object{"accessToken": "access", "refreshToken": "refresh", "expiresAt": late}
 	entry := object{
-		"id": messageID, "createdAt": late, "actorKind": "PERSON", "actorID": documentID, "actorName": "ada@example.com", "sessionID": jobID, "tokenID": nil, "tokenName": "",
-		"ip": "192.0.2.7", "requestID": "request-1", "action": "connector.update", "targetKind": "connector", "targetID": connectorID,
+		"id": messageID, "createdAt": late, "actorKind": "PERSON", "actorId": documentID, "actorName": "ada@example.com", "sessionId": jobID, "tokenId": nil, "tokenName": "",
+		"ip": "192.0.2.7", "requestId": "request-1", "action": "connector.update", "targetKind": "connector", "targetId": connectorID,
 		"targetName": "=HYPERLINK(\"https://evil.example\")", "changes": []any{
 			object{"field": "name", "old": "Uploads", "new": "=HYPERLINK(\"https://evil.example\")", "hidden": false},
 			object{"field": "credentials", "old": nil, "new": nil, "hidden": true},
 		},
 	}
 	run := object{
-		"id": jobID, "agentID": connectorID, "conversationID": conversationID, "status": "COMPLETED", "message": "What are queues?", "answer": "Durable [1].", "model": "m-1",
+		"id": jobID, "agentId": connectorID, "conversationId": conversationID, "status": "COMPLETED", "message": "What are queues?", "answer": "Durable [1].", "model": "m-1",
 		"iterations": 2, "toolCalls": 1, "promptTokens": 120, "completionTokens": 8, "error": nil, "createdAt": early, "finishedAt": late,
 		"events": []any{object{"seq": 1, "type": "run_start", "data": object{"runId": jobID}, "createdAt": early}},
 	}
@@ -456,7 +456,7 @@ func rows() map[string]any {
 		"syncPlan": object{
 			"job": job, "counts": object{"added": 2, "modified": 1, "compared": 0, "unchanged": 40, "skipped": 1, "failed": 0, "deleted": 0, "quarantined": 60, "kept": 0},
 			"guard": object{"blocked": true, "missing": 60, "existing": 101, "threshold": 50},
-			"items": page("end+of/plan", object{"id": itemID, "path": "guides/queues.md", "sourceID": "guides/queues.md", "documentID": documentID,
+			"items": page("end+of/plan", object{"id": itemID, "path": "guides/queues.md", "sourceId": "guides/queues.md", "documentId": documentID,
 				"action": "MODIFY", "reason": nil, "size": 5120, "version": "v2"}),
 		},
 		"startSync": job, "syncJob": job, "syncJobs": page("", job), "cancelSync": job, "refreshPermissions": job, "retryItems": job,

@@ -16,8 +16,8 @@ func inboundRows(kind object) map[string]any {
 	}
 	shown := object{"integration": integration, "url": "https://magpie:s3cret@magpie.example.com/", "secret": "s3cret", "instructions": "Paste it."}
 	event := object{
-		"id": inboundEventID, "integrationID": integrationID, "providerEventID": "1", "type": "email", "receivedAt": early, "occurredAt": nil,
-		"summary": "ada@example.com: Hello", "size": 1234, "status": "IGNORED", "reason": "no automation matches", "automationIds": []any{}, "documentID": nil,
+		"id": inboundEventID, "integrationId": integrationID, "providerEventId": "1", "type": "email", "receivedAt": early, "occurredAt": nil,
+		"summary": "ada@example.com: Hello", "size": 1234, "status": "IGNORED", "reason": "no automation matches", "automationIds": []any{}, "documentId": nil,
 		"attempts": 1, "processedAt": late,
 	}
 	return map[string]any{

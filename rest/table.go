@@ -318,7 +318,7 @@ func schemaSync() field {
 
 func schedule(input string) []field {
 	return []field{
-		{name: "sync_strategy", variable: "input." + input + ".syncStrategy", allowed: []string{"manual", "scheduled"}},
+		{name: "sync_strategy", variable: "input." + input + ".syncStrategy", enum: true, allowed: []string{"manual", "scheduled"}},
 		{name: "schedule_interval", variable: "input." + input + ".scheduleInterval",
 			allowed: []string{"15m", "30m", "1h", "2h", "4h", "6h", "12h", "24h"}},
 	}

@@ -24,24 +24,24 @@ func talkRows() map[string]any {
 		object{"name": "DATE", "documents": 9, "missing": 4, "distinct": 1, "otherCount": 0, "values": []any{week}},
 	}
 	opinion := object{"rating": "NEGATIVE", "reason": "OUTDATED", "comment": "Old.", "createdAt": early, "updatedAt": late}
-	question := object{"id": missingID, "role": "USER", "content": "What are queues?", "sources": nil, "runID": nil, "promptTokens": 0, "completionTokens": 0, "feedback": nil, "createdAt": early}
+	question := object{"id": missingID, "role": "USER", "content": "What are queues?", "sources": nil, "runId": nil, "promptTokens": 0, "completionTokens": 0, "feedback": nil, "createdAt": early}
 	answer := object{
-		"id": messageID, "role": "ASSISTANT", "content": "Durable [1].", "sources": []any{object{"id": documentID}}, "runID": jobID,
+		"id": messageID, "role": "ASSISTANT", "content": "Durable [1].", "sources": []any{object{"id": documentID}}, "runId": jobID,
 		"promptTokens": 120, "completionTokens": 8, "feedback": opinion, "createdAt": late,
 	}
 	conversation := object{
-		"id": conversationID, "title": "Queues", "kind": "AGENT", "collectionID": nil, "agentID": connectorID, "messageCount": 2,
+		"id": conversationID, "title": "Queues", "kind": "AGENT", "collectionId": nil, "agentId": connectorID, "messageCount": 2,
 		"createdAt": early, "updatedAt": late, "messages": page("", question, answer),
 	}
 	asked := []any{object{"query": "queues", "count": 3, "zeroResults": 1, "clicks": 0, "averageScore": nil, "collectionId": collectionID, "lastAt": late}}
 	key := object{
 		"id": keyID, "name": "Site", "status": "ACTIVE", "publishableHint": "svc_pk_ab", "secretHint": "svc_sk_cd", "allowAllCollections": false,
 		"allowedCollections": []any{collectionID}, "defaultCollection": nil, "allowedHosts": []any{"docs.example.com"}, "allowedReferers": []any{},
-		"widgetModelID": nil, "widgetContext": nil, "requireSignature": false, "databaseTools": false, "rateLimitPerMinute": nil, "expiresAt": nil, "revokedAt": nil,
+		"widgetModelId": nil, "widgetContext": nil, "requireSignature": false, "databaseTools": false, "rateLimitPerMinute": nil, "expiresAt": nil, "revokedAt": nil,
 		"lastUsedAt": late, "rotatedAt": nil, "previousExpiresAt": nil, "leakedAt": nil, "leakedOrigin": nil, "createdAt": early, "updatedAt": late,
 	}
 	token := object{
-		"id": keyID, "kind": "PERSONAL", "name": "CI", "status": "ACTIVE", "hint": "mgp_pat_abcd", "role": "EDITOR", "groups": []any{"CONNECTORS"}, "userID": otherID, "createdBy": otherID,
+		"id": keyID, "kind": "PERSONAL", "name": "CI", "status": "ACTIVE", "hint": "mgp_pat_abcd", "role": "EDITOR", "groups": []any{"CONNECTORS"}, "userId": otherID, "createdBy": otherID,
 		"expiresAt": late, "revokedAt": nil, "lastUsedAt": late, "lastAddress": "192.0.2.7", "createdAt": early,
 	}
 	pair := object{"publishableKey": "svc_pk_abcdef", "secretKey": "svc_sk_cdefgh", "apiKey": key}

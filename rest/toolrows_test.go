@@ -14,7 +14,7 @@ func toolRows(kind object) map[string]any {
 		"id": toolID, "name": "get_ticket", "title": "Read a ticket", "description": "Reads one ticket.", "inputSchema": schema, "risk": "READ", "callPolicy": nil,
 		"argumentRules": []any{object{"path": "id", "op": "gt", "value": 100, "policy": "ask"}}, "timeout": 30, "enabled": true, "drift": nil,
 	}
-	connection := object{"id": toolConnectionID, "personID": "018f0000-0000-8002-8000-000000000001", "grantID": nil, "status": "ACTIVE", "lastCheckedAt": late, "lastError": nil}
+	connection := object{"id": toolConnectionID, "personId": "018f0000-0000-8002-8000-000000000001", "grantId": nil, "status": "ACTIVE", "lastCheckedAt": late, "lastError": nil}
 	integration := object{
 		"id": toolIntegrationID, "kind": "WEBHOOK", "provider": "webhook", "name": "Desk", "slug": "desk", "ownerScope": "WORKSPACE", "credentialsOf": "PERSON",
 		"enabled": true, "config": object{"url": "https://desk.example.com"}, "status": "ACTIVE", "changedTools": 1, "discoveredAt": early, "lastError": nil,

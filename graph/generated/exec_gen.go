@@ -2839,7 +2839,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.APIKey.WidgetContext(childComplexity), true
-	case "APIKey.widgetModelID":
+	case "APIKey.widgetModelId":
 		if e.ComplexityRoot.APIKey.WidgetModelID == nil {
 			break
 		}
@@ -3144,7 +3144,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentMemory.Agent(childComplexity), true
-	case "AgentMemory.agentID":
+	case "AgentMemory.agentId":
 		if e.ComplexityRoot.AgentMemory.AgentID == nil {
 			break
 		}
@@ -3180,7 +3180,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentMemory.Kind(childComplexity), true
-	case "AgentMemory.personID":
+	case "AgentMemory.personId":
 		if e.ComplexityRoot.AgentMemory.PersonID == nil {
 			break
 		}
@@ -3192,7 +3192,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentMemory.RecalledAt(childComplexity), true
-	case "AgentMemory.runID":
+	case "AgentMemory.runId":
 		if e.ComplexityRoot.AgentMemory.RunID == nil {
 			break
 		}
@@ -3249,7 +3249,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentRun.Agent(childComplexity), true
-	case "AgentRun.agentID":
+	case "AgentRun.agentId":
 		if e.ComplexityRoot.AgentRun.AgentID == nil {
 			break
 		}
@@ -3267,7 +3267,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentRun.CompletionTokens(childComplexity), true
-	case "AgentRun.conversationID":
+	case "AgentRun.conversationId":
 		if e.ComplexityRoot.AgentRun.ConversationID == nil {
 			break
 		}
@@ -3695,7 +3695,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.AgentUsage.TotalTokens(childComplexity), true
 
-	case "Approval.agentID":
+	case "Approval.agentId":
 		if e.ComplexityRoot.Approval.AgentID == nil {
 			break
 		}
@@ -3731,7 +3731,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Approval.ArgumentsHash(childComplexity), true
-	case "Approval.callID":
+	case "Approval.callId":
 		if e.ComplexityRoot.Approval.CallID == nil {
 			break
 		}
@@ -3785,7 +3785,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Approval.ID(childComplexity), true
-	case "Approval.integrationID":
+	case "Approval.integrationId":
 		if e.ComplexityRoot.Approval.IntegrationID == nil {
 			break
 		}
@@ -3839,7 +3839,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Approval.Risk(childComplexity), true
-	case "Approval.runID":
+	case "Approval.runId":
 		if e.ComplexityRoot.Approval.RunID == nil {
 			break
 		}
@@ -4032,7 +4032,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AuditEntry.Action(childComplexity), true
-	case "AuditEntry.actorID":
+	case "AuditEntry.actorId":
 		if e.ComplexityRoot.AuditEntry.ActorID == nil {
 			break
 		}
@@ -4074,19 +4074,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AuditEntry.IP(childComplexity), true
-	case "AuditEntry.requestID":
+	case "AuditEntry.requestId":
 		if e.ComplexityRoot.AuditEntry.RequestID == nil {
 			break
 		}
 
 		return e.ComplexityRoot.AuditEntry.RequestID(childComplexity), true
-	case "AuditEntry.sessionID":
+	case "AuditEntry.sessionId":
 		if e.ComplexityRoot.AuditEntry.SessionID == nil {
 			break
 		}
 
 		return e.ComplexityRoot.AuditEntry.SessionID(childComplexity), true
-	case "AuditEntry.targetID":
+	case "AuditEntry.targetId":
 		if e.ComplexityRoot.AuditEntry.TargetID == nil {
 			break
 		}
@@ -4104,7 +4104,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AuditEntry.TargetName(childComplexity), true
-	case "AuditEntry.tokenID":
+	case "AuditEntry.tokenId":
 		if e.ComplexityRoot.AuditEntry.TokenID == nil {
 			break
 		}
@@ -4149,7 +4149,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.AuditEntryEdge.Node(childComplexity), true
 
-	case "Automation.agentID":
+	case "Automation.agentId":
 		if e.ComplexityRoot.Automation.AgentID == nil {
 			break
 		}
@@ -4251,7 +4251,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Automation.NextRunAt(childComplexity), true
-	case "Automation.ownerID":
+	case "Automation.ownerId":
 		if e.ComplexityRoot.Automation.OwnerID == nil {
 			break
 		}
@@ -4333,13 +4333,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.AutomationEdge.Node(childComplexity), true
 
-	case "AutomationRun.agentRunID":
+	case "AutomationRun.agentRunId":
 		if e.ComplexityRoot.AutomationRun.AgentRunID == nil {
 			break
 		}
 
 		return e.ComplexityRoot.AutomationRun.AgentRunID(childComplexity), true
-	case "AutomationRun.automationID":
+	case "AutomationRun.automationId":
 		if e.ComplexityRoot.AutomationRun.AutomationID == nil {
 			break
 		}
@@ -4363,7 +4363,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AutomationRun.ErrorClass(childComplexity), true
-	case "AutomationRun.eventID":
+	case "AutomationRun.eventId":
 		if e.ComplexityRoot.AutomationRun.EventID == nil {
 			break
 		}
@@ -4878,7 +4878,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Connector.Collection(childComplexity), true
-	case "Connector.collectionID":
+	case "Connector.collectionId":
 		if e.ComplexityRoot.Connector.CollectionID == nil {
 			break
 		}
@@ -4942,7 +4942,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Connector.Freshness(childComplexity), true
-	case "Connector.grantID":
+	case "Connector.grantId":
 		if e.ComplexityRoot.Connector.GrantID == nil {
 			break
 		}
@@ -5380,13 +5380,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ConnectorWebhook.Waiting(childComplexity), true
 
-	case "Conversation.agentID":
+	case "Conversation.agentId":
 		if e.ComplexityRoot.Conversation.AgentID == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Conversation.AgentID(childComplexity), true
-	case "Conversation.collectionID":
+	case "Conversation.collectionId":
 		if e.ComplexityRoot.Conversation.CollectionID == nil {
 			break
 		}
@@ -5858,7 +5858,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Document.Collection(childComplexity), true
-	case "Document.collectionID":
+	case "Document.collectionId":
 		if e.ComplexityRoot.Document.CollectionID == nil {
 			break
 		}
@@ -5876,7 +5876,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Document.Connector(childComplexity), true
-	case "Document.connectorID":
+	case "Document.connectorId":
 		if e.ComplexityRoot.Document.ConnectorID == nil {
 			break
 		}
@@ -6851,7 +6851,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.InboundEvent.CreatedAt(childComplexity), true
-	case "InboundEvent.documentID":
+	case "InboundEvent.documentId":
 		if e.ComplexityRoot.InboundEvent.DocumentID == nil {
 			break
 		}
@@ -6863,7 +6863,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.InboundEvent.ID(childComplexity), true
-	case "InboundEvent.integrationID":
+	case "InboundEvent.integrationId":
 		if e.ComplexityRoot.InboundEvent.IntegrationID == nil {
 			break
 		}
@@ -6881,7 +6881,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.InboundEvent.ProcessedAt(childComplexity), true
-	case "InboundEvent.providerEventID":
+	case "InboundEvent.providerEventId":
 		if e.ComplexityRoot.InboundEvent.ProviderEventID == nil {
 			break
 		}
@@ -7269,7 +7269,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.IntegrationTool.Integration(childComplexity), true
-	case "IntegrationTool.integrationID":
+	case "IntegrationTool.integrationId":
 		if e.ComplexityRoot.IntegrationTool.IntegrationID == nil {
 			break
 		}
@@ -7528,7 +7528,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Member.User(childComplexity), true
-	case "Member.userID":
+	case "Member.userId":
 		if e.ComplexityRoot.Member.UserID == nil {
 			break
 		}
@@ -7585,7 +7585,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Message.Conversation(childComplexity), true
-	case "Message.conversationID":
+	case "Message.conversationId":
 		if e.ComplexityRoot.Message.ConversationID == nil {
 			break
 		}
@@ -7621,7 +7621,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Message.Role(childComplexity), true
-	case "Message.runID":
+	case "Message.runId":
 		if e.ComplexityRoot.Message.RunID == nil {
 			break
 		}
@@ -9008,13 +9008,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.OAuthGrant.LastError(childComplexity), true
-	case "OAuthGrant.ownerID":
+	case "OAuthGrant.ownerId":
 		if e.ComplexityRoot.OAuthGrant.OwnerID == nil {
 			break
 		}
 
 		return e.ComplexityRoot.OAuthGrant.OwnerID(childComplexity), true
-	case "OAuthGrant.personID":
+	case "OAuthGrant.personId":
 		if e.ComplexityRoot.OAuthGrant.PersonID == nil {
 			break
 		}
@@ -9390,7 +9390,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PlanItem.Connector(childComplexity), true
-	case "PlanItem.connectorID":
+	case "PlanItem.connectorId":
 		if e.ComplexityRoot.PlanItem.ConnectorID == nil {
 			break
 		}
@@ -9402,7 +9402,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PlanItem.CreatedAt(childComplexity), true
-	case "PlanItem.documentID":
+	case "PlanItem.documentId":
 		if e.ComplexityRoot.PlanItem.DocumentID == nil {
 			break
 		}
@@ -9414,7 +9414,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PlanItem.ID(childComplexity), true
-	case "PlanItem.jobID":
+	case "PlanItem.jobId":
 		if e.ComplexityRoot.PlanItem.JobID == nil {
 			break
 		}
@@ -9438,7 +9438,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PlanItem.Size(childComplexity), true
-	case "PlanItem.sourceID":
+	case "PlanItem.sourceId":
 		if e.ComplexityRoot.PlanItem.SourceID == nil {
 			break
 		}
@@ -11410,7 +11410,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SourceFile.Connector(childComplexity), true
-	case "SourceFile.connectorID":
+	case "SourceFile.connectorId":
 		if e.ComplexityRoot.SourceFile.ConnectorID == nil {
 			break
 		}
@@ -11778,7 +11778,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncItem.Connector(childComplexity), true
-	case "SyncItem.connectorID":
+	case "SyncItem.connectorId":
 		if e.ComplexityRoot.SyncItem.ConnectorID == nil {
 			break
 		}
@@ -11790,7 +11790,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncItem.CreatedAt(childComplexity), true
-	case "SyncItem.documentID":
+	case "SyncItem.documentId":
 		if e.ComplexityRoot.SyncItem.DocumentID == nil {
 			break
 		}
@@ -11808,7 +11808,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncItem.ID(childComplexity), true
-	case "SyncItem.jobID":
+	case "SyncItem.jobId":
 		if e.ComplexityRoot.SyncItem.JobID == nil {
 			break
 		}
@@ -11832,7 +11832,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncItem.Retryable(childComplexity), true
-	case "SyncItem.sourceID":
+	case "SyncItem.sourceId":
 		if e.ComplexityRoot.SyncItem.SourceID == nil {
 			break
 		}
@@ -11913,7 +11913,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncJob.Connector(childComplexity), true
-	case "SyncJob.connectorID":
+	case "SyncJob.connectorId":
 		if e.ComplexityRoot.SyncJob.ConnectorID == nil {
 			break
 		}
@@ -12009,7 +12009,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SyncJob.Status(childComplexity), true
-	case "SyncJob.targetJobID":
+	case "SyncJob.targetJobId":
 		if e.ComplexityRoot.SyncJob.TargetJobID == nil {
 			break
 		}
@@ -12650,7 +12650,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Token.UpdatedAt(childComplexity), true
-	case "Token.userID":
+	case "Token.userId":
 		if e.ComplexityRoot.Token.UserID == nil {
 			break
 		}
@@ -12714,7 +12714,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ToolConnection.CreatedAt(childComplexity), true
-	case "ToolConnection.grantID":
+	case "ToolConnection.grantId":
 		if e.ComplexityRoot.ToolConnection.GrantID == nil {
 			break
 		}
@@ -12726,7 +12726,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ToolConnection.ID(childComplexity), true
-	case "ToolConnection.integrationID":
+	case "ToolConnection.integrationId":
 		if e.ComplexityRoot.ToolConnection.IntegrationID == nil {
 			break
 		}
@@ -12744,7 +12744,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ToolConnection.LastError(childComplexity), true
-	case "ToolConnection.personID":
+	case "ToolConnection.personId":
 		if e.ComplexityRoot.ToolConnection.PersonID == nil {
 			break
 		}
@@ -12800,19 +12800,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ToolDescription.Title(childComplexity), true
 
-	case "ToolGrant.agentID":
+	case "ToolGrant.agentId":
 		if e.ComplexityRoot.ToolGrant.AgentID == nil {
 			break
 		}
 
 		return e.ComplexityRoot.ToolGrant.AgentID(childComplexity), true
-	case "ToolGrant.approvalID":
+	case "ToolGrant.approvalId":
 		if e.ComplexityRoot.ToolGrant.ApprovalID == nil {
 			break
 		}
 
 		return e.ComplexityRoot.ToolGrant.ApprovalID(childComplexity), true
-	case "ToolGrant.conversationID":
+	case "ToolGrant.conversationId":
 		if e.ComplexityRoot.ToolGrant.ConversationID == nil {
 			break
 		}
@@ -12836,7 +12836,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ToolGrant.ID(childComplexity), true
-	case "ToolGrant.personID":
+	case "ToolGrant.personId":
 		if e.ComplexityRoot.ToolGrant.PersonID == nil {
 			break
 		}
@@ -12854,7 +12854,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ToolGrant.RevokedBy(childComplexity), true
-	case "ToolGrant.runID":
+	case "ToolGrant.runId":
 		if e.ComplexityRoot.ToolGrant.RunID == nil {
 			break
 		}
@@ -12996,7 +12996,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ToolIntegration.OwnerScope(childComplexity), true
-	case "ToolIntegration.personID":
+	case "ToolIntegration.personId":
 		if e.ComplexityRoot.ToolIntegration.PersonID == nil {
 			break
 		}
@@ -14780,8 +14780,8 @@ input UpdateConnectorInput {
 }
 
 input DocSyncInput {
-  "manual (default) or scheduled"
-  syncStrategy: String
+  "MANUAL by default."
+  syncStrategy: ConnectorSyncStrategy
   "The interval of scheduled syncs; 6h by default."
   scheduleInterval: String
 }
@@ -14856,8 +14856,7 @@ type DocumentCounts {
 }
 
 type DocSync {
-  "manual or scheduled"
-  syncStrategy: String!
+  syncStrategy: ConnectorSyncStrategy!
   "15m, 30m, 1h, 2h, 4h, 6h, 12h or 24h"
   scheduleInterval: String!
 }
@@ -17360,7 +17359,7 @@ type APIKey implements Node {
   defaultCollection: ID
   allowedHosts: [String!]!
   allowedReferers: [String!]!
-  widgetModelID: String
+  widgetModelId: String
   widgetContext: String
   requireSignature: Boolean!
   """
@@ -17503,18 +17502,18 @@ type AgentMemory implements Node {
   id: ID!
   createdAt: Time!
   updatedAt: Time!
-  agentID: ID!
+  agentId: ID!
   """
   the person it is about, and for whom alone it is recalled; null for a shared memory
   """
-  personID: ID
+  personId: ID
   kind: AgentMemoryKind!
   content: String!
   importance: Float!
   """
   the run that wrote it; null if a person wrote it
   """
-  runID: ID
+  runId: ID
   """
   when a run last recalled it
   """
@@ -17605,8 +17604,8 @@ type AgentRun implements Node {
   id: ID!
   createdAt: Time!
   updatedAt: Time!
-  agentID: ID!
-  conversationID: ID!
+  agentId: ID!
+  conversationId: ID!
   """
   QUEUED runs continue in a worker; WAITING ones when a person has decided
   """
@@ -17697,18 +17696,18 @@ type Approval implements Node {
   id: ID!
   createdAt: Time!
   updatedAt: Time!
-  runID: ID!
-  agentID: ID!
+  runId: ID!
+  agentId: ID!
   """
   the call; unique within the run together with the kind
   """
-  callID: String!
+  callId: String!
   tool: String!
   toolTitle: String!
   """
   the integration of the tool
   """
-  integrationID: ID
+  integrationId: ID
   """
   consent to a call; what to do about a call whose outcome is unknown; a question
   """
@@ -17876,7 +17875,7 @@ type AuditEntry implements Node {
   """
   id of the person, the key or the service token
   """
-  actorID: ID
+  actorId: ID
   """
   the person's email address, the name of the key or the service token, or the login at the command line, at that time
   """
@@ -17884,11 +17883,11 @@ type AuditEntry implements Node {
   """
   the session of a person
   """
-  sessionID: ID
+  sessionId: ID
   """
   the token by which the request came
   """
-  tokenID: ID
+  tokenId: ID
   """
   its name
   """
@@ -17900,7 +17899,7 @@ type AuditEntry implements Node {
   """
   X-Request-Id of the request
   """
-  requestID: String
+  requestId: String
   """
   the action, such as collection.create
   """
@@ -17909,7 +17908,7 @@ type AuditEntry implements Node {
   the kind of the target, such as collection
   """
   targetKind: String!
-  targetID: ID
+  targetId: ID
   """
   at that time
   """
@@ -17982,11 +17981,11 @@ type Automation implements Node {
   name: String!
   description: String
   enabled: Boolean!
-  agentID: ID!
+  agentId: ID!
   """
   the person who is responsible for it
   """
-  ownerID: ID!
+  ownerId: ID!
   """
   whose rights its runs have: those of its owner, or those of the workspace's service member
   """
@@ -18100,16 +18099,16 @@ type AutomationRun implements Node {
   id: ID!
   createdAt: Time!
   updatedAt: Time!
-  automationID: ID!
+  automationId: ID!
   """
   the event of an integration that started it
   """
-  eventID: ID
+  eventId: ID
   """
   one line that says what started it
   """
   title: String!
-  agentRunID: ID
+  agentRunId: ID
   status: AutomationRunStatus!
   """
   why it was skipped, failed or rejected, or what it waits for
@@ -18339,12 +18338,12 @@ type Connector implements Node {
   whether syncs may run
   """
   enabled: Boolean!
-  collectionID: ID!
+  collectionId: ID!
   config: Map!
   """
   the OAuth grant that it uses; null if it has its own credentials
   """
-  grantID: ID
+  grantId: ID
   syncStrategy: ConnectorSyncStrategy!
   scheduleInterval: String!
   """
@@ -18533,11 +18532,11 @@ type Conversation implements Node {
   id: ID!
   createdAt: Time!
   updatedAt: Time!
-  collectionID: ID
+  collectionId: ID
   """
   its agent; null for a chat
   """
-  agentID: ID
+  agentId: ID
   title: String!
   messages(
     """
@@ -18625,8 +18624,8 @@ type Document implements Node {
   id: ID!
   createdAt: Time!
   updatedAt: Time!
-  collectionID: ID!
-  connectorID: ID!
+  collectionId: ID!
+  connectorId: ID!
   path: String!
   title: String!
   url: String
@@ -18724,11 +18723,11 @@ type InboundEvent implements Node {
   id: ID!
   createdAt: Time!
   updatedAt: Time!
-  integrationID: ID!
+  integrationId: ID!
   """
   the platform's id; unique within the integration
   """
-  providerEventID: String!
+  providerEventId: String!
   type: String!
   receivedAt: Time!
   """
@@ -18755,7 +18754,7 @@ type InboundEvent implements Node {
   """
   the document with the transcript of a meeting
   """
-  documentID: ID
+  documentId: ID
   """
   how often a worker has taken it
   """
@@ -18938,7 +18937,7 @@ type IntegrationTool implements Node {
   id: ID!
   createdAt: Time!
   updatedAt: Time!
-  integrationID: ID!
+  integrationId: ID!
   """
   the second part of its name, as create_issue in jira.create_issue
   """
@@ -19093,7 +19092,7 @@ type Member implements Node @goModel(model: "github.com/magpie-search/magpie/ent
   id: ID!
   createdAt: Time!
   updatedAt: Time!
-  userID: ID!
+  userId: ID!
   user: User!
 }
 """
@@ -19150,7 +19149,7 @@ type Message implements Node {
   id: ID!
   createdAt: Time!
   updatedAt: Time!
-  conversationID: ID!
+  conversationId: ID!
   role: MessageRole!
   content: String!
   """
@@ -19160,7 +19159,7 @@ type Message implements Node {
   """
   the run of an agent that wrote it
   """
-  runID: ID
+  runId: ID
   promptTokens: Int!
   completionTokens: Int!
   conversation: Conversation!
@@ -19243,11 +19242,11 @@ type OAuthGrant implements Node {
   """
   the person who gave it; null after that person has left the workspace
   """
-  personID: ID
+  personId: ID
   """
   the person who alone sees it and whose tools use it; null for the workspace's grants
   """
-  ownerID: ID
+  ownerId: ID
   """
   the name of the account at the service
   """
@@ -19366,13 +19365,13 @@ type PlanItem implements Node {
   id: ID!
   createdAt: Time!
   updatedAt: Time!
-  connectorID: ID!
+  connectorId: ID!
   """
   the plan
   """
-  jobID: ID!
-  documentID: ID
-  sourceID: String!
+  jobId: ID!
+  documentId: ID
+  sourceId: String!
   path: String!
   action: PlanItemAction!
   reason: String
@@ -19476,7 +19475,7 @@ type SourceFile implements Node {
   id: ID!
   createdAt: Time!
   updatedAt: Time!
-  connectorID: ID!
+  connectorId: ID!
   path: String!
   mediaType: String!
   bytes: Int64!
@@ -19539,13 +19538,13 @@ type SyncItem implements Node {
   id: ID!
   createdAt: Time!
   updatedAt: Time!
-  connectorID: ID!
+  connectorId: ID!
   """
   the last job that saw the item
   """
-  jobID: ID!
-  documentID: ID
-  sourceID: String!
+  jobId: ID!
+  documentId: ID
+  sourceId: String!
   path: String!
   status: SyncItemStatus!
   """
@@ -19642,7 +19641,7 @@ type SyncJob implements Node {
   id: ID!
   createdAt: Time!
   updatedAt: Time!
-  connectorID: ID!
+  connectorId: ID!
   status: SyncJobStatus!
   mode: SyncJobMode!
   """
@@ -19652,7 +19651,7 @@ type SyncJob implements Node {
   """
   of a restore: the job whose deletions are undone
   """
-  targetJobID: ID
+  targetJobId: ID
   cause: SyncJobCause!
   fileFilter: [String!]
   """
@@ -19777,7 +19776,7 @@ type Token implements Node {
   """
   the person of a personal token
   """
-  userID: ID
+  userId: ID
   """
   the person who made it; null after that person has left
   """
@@ -19851,15 +19850,15 @@ type ToolConnection implements Node {
   id: ID!
   createdAt: Time!
   updatedAt: Time!
-  integrationID: ID!
+  integrationId: ID!
   """
   the person whose credentials they are; null for shared ones
   """
-  personID: ID
+  personId: ID
   """
   the OAuth grant
   """
-  grantID: ID
+  grantId: ID
   status: ToolConnectionStatus!
   """
   when it was last tested
@@ -19902,19 +19901,19 @@ type ToolGrant implements Node {
   id: ID!
   createdAt: Time!
   updatedAt: Time!
-  agentID: ID!
+  agentId: ID!
   tool: String!
   scope: ToolGrantScope!
-  runID: ID
-  conversationID: ID
+  runId: ID
+  conversationId: ID
   """
   the person of the run or conversation; null for all people
   """
-  personID: ID
+  personId: ID
   """
   the approval with which it was given
   """
-  approvalID: ID
+  approvalId: ID
   """
   the person who gave it
   """
@@ -20001,7 +20000,7 @@ type ToolIntegration implements Node {
   """
   the person who alone sees and uses it; null for the workspace's
   """
-  personID: ID
+  personId: ID
   """
   whose credentials its calls use: those of the person of the run, or the ones that an administrator shares
   """
@@ -20192,8 +20191,8 @@ func (ec *executionContext) childFields_APIKey(ctx context.Context, field graphq
 		return ec.fieldContext_APIKey_allowedHosts(ctx, field)
 	case "allowedReferers":
 		return ec.fieldContext_APIKey_allowedReferers(ctx, field)
-	case "widgetModelID":
-		return ec.fieldContext_APIKey_widgetModelID(ctx, field)
+	case "widgetModelId":
+		return ec.fieldContext_APIKey_widgetModelId(ctx, field)
 	case "widgetContext":
 		return ec.fieldContext_APIKey_widgetContext(ctx, field)
 	case "requireSignature":
@@ -20306,18 +20305,18 @@ func (ec *executionContext) childFields_AgentMemory(ctx context.Context, field g
 		return ec.fieldContext_AgentMemory_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_AgentMemory_updatedAt(ctx, field)
-	case "agentID":
-		return ec.fieldContext_AgentMemory_agentID(ctx, field)
-	case "personID":
-		return ec.fieldContext_AgentMemory_personID(ctx, field)
+	case "agentId":
+		return ec.fieldContext_AgentMemory_agentId(ctx, field)
+	case "personId":
+		return ec.fieldContext_AgentMemory_personId(ctx, field)
 	case "kind":
 		return ec.fieldContext_AgentMemory_kind(ctx, field)
 	case "content":
 		return ec.fieldContext_AgentMemory_content(ctx, field)
 	case "importance":
 		return ec.fieldContext_AgentMemory_importance(ctx, field)
-	case "runID":
-		return ec.fieldContext_AgentMemory_runID(ctx, field)
+	case "runId":
+		return ec.fieldContext_AgentMemory_runId(ctx, field)
 	case "recalledAt":
 		return ec.fieldContext_AgentMemory_recalledAt(ctx, field)
 	case "agent":
@@ -20358,10 +20357,10 @@ func (ec *executionContext) childFields_AgentRun(ctx context.Context, field grap
 		return ec.fieldContext_AgentRun_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_AgentRun_updatedAt(ctx, field)
-	case "agentID":
-		return ec.fieldContext_AgentRun_agentID(ctx, field)
-	case "conversationID":
-		return ec.fieldContext_AgentRun_conversationID(ctx, field)
+	case "agentId":
+		return ec.fieldContext_AgentRun_agentId(ctx, field)
+	case "conversationId":
+		return ec.fieldContext_AgentRun_conversationId(ctx, field)
 	case "status":
 		return ec.fieldContext_AgentRun_status(ctx, field)
 	case "message":
@@ -20518,18 +20517,18 @@ func (ec *executionContext) childFields_Approval(ctx context.Context, field grap
 		return ec.fieldContext_Approval_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_Approval_updatedAt(ctx, field)
-	case "runID":
-		return ec.fieldContext_Approval_runID(ctx, field)
-	case "agentID":
-		return ec.fieldContext_Approval_agentID(ctx, field)
-	case "callID":
-		return ec.fieldContext_Approval_callID(ctx, field)
+	case "runId":
+		return ec.fieldContext_Approval_runId(ctx, field)
+	case "agentId":
+		return ec.fieldContext_Approval_agentId(ctx, field)
+	case "callId":
+		return ec.fieldContext_Approval_callId(ctx, field)
 	case "tool":
 		return ec.fieldContext_Approval_tool(ctx, field)
 	case "toolTitle":
 		return ec.fieldContext_Approval_toolTitle(ctx, field)
-	case "integrationID":
-		return ec.fieldContext_Approval_integrationID(ctx, field)
+	case "integrationId":
+		return ec.fieldContext_Approval_integrationId(ctx, field)
 	case "kind":
 		return ec.fieldContext_Approval_kind(ctx, field)
 	case "risk":
@@ -20668,26 +20667,26 @@ func (ec *executionContext) childFields_AuditEntry(ctx context.Context, field gr
 		return ec.fieldContext_AuditEntry_createdAt(ctx, field)
 	case "actorKind":
 		return ec.fieldContext_AuditEntry_actorKind(ctx, field)
-	case "actorID":
-		return ec.fieldContext_AuditEntry_actorID(ctx, field)
+	case "actorId":
+		return ec.fieldContext_AuditEntry_actorId(ctx, field)
 	case "actorName":
 		return ec.fieldContext_AuditEntry_actorName(ctx, field)
-	case "sessionID":
-		return ec.fieldContext_AuditEntry_sessionID(ctx, field)
-	case "tokenID":
-		return ec.fieldContext_AuditEntry_tokenID(ctx, field)
+	case "sessionId":
+		return ec.fieldContext_AuditEntry_sessionId(ctx, field)
+	case "tokenId":
+		return ec.fieldContext_AuditEntry_tokenId(ctx, field)
 	case "tokenName":
 		return ec.fieldContext_AuditEntry_tokenName(ctx, field)
 	case "ip":
 		return ec.fieldContext_AuditEntry_ip(ctx, field)
-	case "requestID":
-		return ec.fieldContext_AuditEntry_requestID(ctx, field)
+	case "requestId":
+		return ec.fieldContext_AuditEntry_requestId(ctx, field)
 	case "action":
 		return ec.fieldContext_AuditEntry_action(ctx, field)
 	case "targetKind":
 		return ec.fieldContext_AuditEntry_targetKind(ctx, field)
-	case "targetID":
-		return ec.fieldContext_AuditEntry_targetID(ctx, field)
+	case "targetId":
+		return ec.fieldContext_AuditEntry_targetId(ctx, field)
 	case "targetName":
 		return ec.fieldContext_AuditEntry_targetName(ctx, field)
 	case "changes":
@@ -20732,10 +20731,10 @@ func (ec *executionContext) childFields_Automation(ctx context.Context, field gr
 		return ec.fieldContext_Automation_description(ctx, field)
 	case "enabled":
 		return ec.fieldContext_Automation_enabled(ctx, field)
-	case "agentID":
-		return ec.fieldContext_Automation_agentID(ctx, field)
-	case "ownerID":
-		return ec.fieldContext_Automation_ownerID(ctx, field)
+	case "agentId":
+		return ec.fieldContext_Automation_agentId(ctx, field)
+	case "ownerId":
+		return ec.fieldContext_Automation_ownerId(ctx, field)
 	case "runAs":
 		return ec.fieldContext_Automation_runAs(ctx, field)
 	case "instructions":
@@ -20810,14 +20809,14 @@ func (ec *executionContext) childFields_AutomationRun(ctx context.Context, field
 		return ec.fieldContext_AutomationRun_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_AutomationRun_updatedAt(ctx, field)
-	case "automationID":
-		return ec.fieldContext_AutomationRun_automationID(ctx, field)
-	case "eventID":
-		return ec.fieldContext_AutomationRun_eventID(ctx, field)
+	case "automationId":
+		return ec.fieldContext_AutomationRun_automationId(ctx, field)
+	case "eventId":
+		return ec.fieldContext_AutomationRun_eventId(ctx, field)
 	case "title":
 		return ec.fieldContext_AutomationRun_title(ctx, field)
-	case "agentRunID":
-		return ec.fieldContext_AutomationRun_agentRunID(ctx, field)
+	case "agentRunId":
+		return ec.fieldContext_AutomationRun_agentRunId(ctx, field)
 	case "status":
 		return ec.fieldContext_AutomationRun_status(ctx, field)
 	case "reason":
@@ -21048,12 +21047,12 @@ func (ec *executionContext) childFields_Connector(ctx context.Context, field gra
 		return ec.fieldContext_Connector_status(ctx, field)
 	case "enabled":
 		return ec.fieldContext_Connector_enabled(ctx, field)
-	case "collectionID":
-		return ec.fieldContext_Connector_collectionID(ctx, field)
+	case "collectionId":
+		return ec.fieldContext_Connector_collectionId(ctx, field)
 	case "config":
 		return ec.fieldContext_Connector_config(ctx, field)
-	case "grantID":
-		return ec.fieldContext_Connector_grantID(ctx, field)
+	case "grantId":
+		return ec.fieldContext_Connector_grantId(ctx, field)
 	case "syncStrategy":
 		return ec.fieldContext_Connector_syncStrategy(ctx, field)
 	case "scheduleInterval":
@@ -21248,10 +21247,10 @@ func (ec *executionContext) childFields_Conversation(ctx context.Context, field 
 		return ec.fieldContext_Conversation_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_Conversation_updatedAt(ctx, field)
-	case "collectionID":
-		return ec.fieldContext_Conversation_collectionID(ctx, field)
-	case "agentID":
-		return ec.fieldContext_Conversation_agentID(ctx, field)
+	case "collectionId":
+		return ec.fieldContext_Conversation_collectionId(ctx, field)
+	case "agentId":
+		return ec.fieldContext_Conversation_agentId(ctx, field)
 	case "title":
 		return ec.fieldContext_Conversation_title(ctx, field)
 	case "messages":
@@ -21494,10 +21493,10 @@ func (ec *executionContext) childFields_Document(ctx context.Context, field grap
 		return ec.fieldContext_Document_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_Document_updatedAt(ctx, field)
-	case "collectionID":
-		return ec.fieldContext_Document_collectionID(ctx, field)
-	case "connectorID":
-		return ec.fieldContext_Document_connectorID(ctx, field)
+	case "collectionId":
+		return ec.fieldContext_Document_collectionId(ctx, field)
+	case "connectorId":
+		return ec.fieldContext_Document_connectorId(ctx, field)
 	case "path":
 		return ec.fieldContext_Document_path(ctx, field)
 	case "title":
@@ -21988,10 +21987,10 @@ func (ec *executionContext) childFields_InboundEvent(ctx context.Context, field 
 		return ec.fieldContext_InboundEvent_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_InboundEvent_updatedAt(ctx, field)
-	case "integrationID":
-		return ec.fieldContext_InboundEvent_integrationID(ctx, field)
-	case "providerEventID":
-		return ec.fieldContext_InboundEvent_providerEventID(ctx, field)
+	case "integrationId":
+		return ec.fieldContext_InboundEvent_integrationId(ctx, field)
+	case "providerEventId":
+		return ec.fieldContext_InboundEvent_providerEventId(ctx, field)
 	case "type":
 		return ec.fieldContext_InboundEvent_type(ctx, field)
 	case "receivedAt":
@@ -22008,8 +22007,8 @@ func (ec *executionContext) childFields_InboundEvent(ctx context.Context, field 
 		return ec.fieldContext_InboundEvent_reason(ctx, field)
 	case "automationIds":
 		return ec.fieldContext_InboundEvent_automationIds(ctx, field)
-	case "documentID":
-		return ec.fieldContext_InboundEvent_documentID(ctx, field)
+	case "documentId":
+		return ec.fieldContext_InboundEvent_documentId(ctx, field)
 	case "attempts":
 		return ec.fieldContext_InboundEvent_attempts(ctx, field)
 	case "processedAt":
@@ -22172,8 +22171,8 @@ func (ec *executionContext) childFields_IntegrationTool(ctx context.Context, fie
 		return ec.fieldContext_IntegrationTool_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_IntegrationTool_updatedAt(ctx, field)
-	case "integrationID":
-		return ec.fieldContext_IntegrationTool_integrationID(ctx, field)
+	case "integrationId":
+		return ec.fieldContext_IntegrationTool_integrationId(ctx, field)
 	case "name":
 		return ec.fieldContext_IntegrationTool_name(ctx, field)
 	case "title":
@@ -22306,8 +22305,8 @@ func (ec *executionContext) childFields_Member(ctx context.Context, field graphq
 		return ec.fieldContext_Member_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_Member_updatedAt(ctx, field)
-	case "userID":
-		return ec.fieldContext_Member_userID(ctx, field)
+	case "userId":
+		return ec.fieldContext_Member_userId(ctx, field)
 	case "user":
 		return ec.fieldContext_Member_user(ctx, field)
 	case "role":
@@ -22346,16 +22345,16 @@ func (ec *executionContext) childFields_Message(ctx context.Context, field graph
 		return ec.fieldContext_Message_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_Message_updatedAt(ctx, field)
-	case "conversationID":
-		return ec.fieldContext_Message_conversationID(ctx, field)
+	case "conversationId":
+		return ec.fieldContext_Message_conversationId(ctx, field)
 	case "role":
 		return ec.fieldContext_Message_role(ctx, field)
 	case "content":
 		return ec.fieldContext_Message_content(ctx, field)
 	case "sources":
 		return ec.fieldContext_Message_sources(ctx, field)
-	case "runID":
-		return ec.fieldContext_Message_runID(ctx, field)
+	case "runId":
+		return ec.fieldContext_Message_runId(ctx, field)
 	case "promptTokens":
 		return ec.fieldContext_Message_promptTokens(ctx, field)
 	case "completionTokens":
@@ -22450,10 +22449,10 @@ func (ec *executionContext) childFields_OAuthGrant(ctx context.Context, field gr
 		return ec.fieldContext_OAuthGrant_updatedAt(ctx, field)
 	case "provider":
 		return ec.fieldContext_OAuthGrant_provider(ctx, field)
-	case "personID":
-		return ec.fieldContext_OAuthGrant_personID(ctx, field)
-	case "ownerID":
-		return ec.fieldContext_OAuthGrant_ownerID(ctx, field)
+	case "personId":
+		return ec.fieldContext_OAuthGrant_personId(ctx, field)
+	case "ownerId":
+		return ec.fieldContext_OAuthGrant_ownerId(ctx, field)
 	case "account":
 		return ec.fieldContext_OAuthGrant_account(ctx, field)
 	case "scopes":
@@ -22672,14 +22671,14 @@ func (ec *executionContext) childFields_PlanItem(ctx context.Context, field grap
 		return ec.fieldContext_PlanItem_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_PlanItem_updatedAt(ctx, field)
-	case "connectorID":
-		return ec.fieldContext_PlanItem_connectorID(ctx, field)
-	case "jobID":
-		return ec.fieldContext_PlanItem_jobID(ctx, field)
-	case "documentID":
-		return ec.fieldContext_PlanItem_documentID(ctx, field)
-	case "sourceID":
-		return ec.fieldContext_PlanItem_sourceID(ctx, field)
+	case "connectorId":
+		return ec.fieldContext_PlanItem_connectorId(ctx, field)
+	case "jobId":
+		return ec.fieldContext_PlanItem_jobId(ctx, field)
+	case "documentId":
+		return ec.fieldContext_PlanItem_documentId(ctx, field)
+	case "sourceId":
+		return ec.fieldContext_PlanItem_sourceId(ctx, field)
 	case "path":
 		return ec.fieldContext_PlanItem_path(ctx, field)
 	case "action":
@@ -23200,8 +23199,8 @@ func (ec *executionContext) childFields_SourceFile(ctx context.Context, field gr
 		return ec.fieldContext_SourceFile_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_SourceFile_updatedAt(ctx, field)
-	case "connectorID":
-		return ec.fieldContext_SourceFile_connectorID(ctx, field)
+	case "connectorId":
+		return ec.fieldContext_SourceFile_connectorId(ctx, field)
 	case "path":
 		return ec.fieldContext_SourceFile_path(ctx, field)
 	case "mediaType":
@@ -23334,14 +23333,14 @@ func (ec *executionContext) childFields_SyncItem(ctx context.Context, field grap
 		return ec.fieldContext_SyncItem_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_SyncItem_updatedAt(ctx, field)
-	case "connectorID":
-		return ec.fieldContext_SyncItem_connectorID(ctx, field)
-	case "jobID":
-		return ec.fieldContext_SyncItem_jobID(ctx, field)
-	case "documentID":
-		return ec.fieldContext_SyncItem_documentID(ctx, field)
-	case "sourceID":
-		return ec.fieldContext_SyncItem_sourceID(ctx, field)
+	case "connectorId":
+		return ec.fieldContext_SyncItem_connectorId(ctx, field)
+	case "jobId":
+		return ec.fieldContext_SyncItem_jobId(ctx, field)
+	case "documentId":
+		return ec.fieldContext_SyncItem_documentId(ctx, field)
+	case "sourceId":
+		return ec.fieldContext_SyncItem_sourceId(ctx, field)
 	case "path":
 		return ec.fieldContext_SyncItem_path(ctx, field)
 	case "status":
@@ -23392,16 +23391,16 @@ func (ec *executionContext) childFields_SyncJob(ctx context.Context, field graph
 		return ec.fieldContext_SyncJob_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_SyncJob_updatedAt(ctx, field)
-	case "connectorID":
-		return ec.fieldContext_SyncJob_connectorID(ctx, field)
+	case "connectorId":
+		return ec.fieldContext_SyncJob_connectorId(ctx, field)
 	case "status":
 		return ec.fieldContext_SyncJob_status(ctx, field)
 	case "mode":
 		return ec.fieldContext_SyncJob_mode(ctx, field)
 	case "plannedMode":
 		return ec.fieldContext_SyncJob_plannedMode(ctx, field)
-	case "targetJobID":
-		return ec.fieldContext_SyncJob_targetJobID(ctx, field)
+	case "targetJobId":
+		return ec.fieldContext_SyncJob_targetJobId(ctx, field)
 	case "cause":
 		return ec.fieldContext_SyncJob_cause(ctx, field)
 	case "fileFilter":
@@ -23718,8 +23717,8 @@ func (ec *executionContext) childFields_Token(ctx context.Context, field graphql
 		return ec.fieldContext_Token_updatedAt(ctx, field)
 	case "name":
 		return ec.fieldContext_Token_name(ctx, field)
-	case "userID":
-		return ec.fieldContext_Token_userID(ctx, field)
+	case "userId":
+		return ec.fieldContext_Token_userId(ctx, field)
 	case "createdBy":
 		return ec.fieldContext_Token_createdBy(ctx, field)
 	case "hint":
@@ -23786,12 +23785,12 @@ func (ec *executionContext) childFields_ToolConnection(ctx context.Context, fiel
 		return ec.fieldContext_ToolConnection_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_ToolConnection_updatedAt(ctx, field)
-	case "integrationID":
-		return ec.fieldContext_ToolConnection_integrationID(ctx, field)
-	case "personID":
-		return ec.fieldContext_ToolConnection_personID(ctx, field)
-	case "grantID":
-		return ec.fieldContext_ToolConnection_grantID(ctx, field)
+	case "integrationId":
+		return ec.fieldContext_ToolConnection_integrationId(ctx, field)
+	case "personId":
+		return ec.fieldContext_ToolConnection_personId(ctx, field)
+	case "grantId":
+		return ec.fieldContext_ToolConnection_grantId(ctx, field)
 	case "status":
 		return ec.fieldContext_ToolConnection_status(ctx, field)
 	case "lastCheckedAt":
@@ -23828,20 +23827,20 @@ func (ec *executionContext) childFields_ToolGrant(ctx context.Context, field gra
 		return ec.fieldContext_ToolGrant_createdAt(ctx, field)
 	case "updatedAt":
 		return ec.fieldContext_ToolGrant_updatedAt(ctx, field)
-	case "agentID":
-		return ec.fieldContext_ToolGrant_agentID(ctx, field)
+	case "agentId":
+		return ec.fieldContext_ToolGrant_agentId(ctx, field)
 	case "tool":
 		return ec.fieldContext_ToolGrant_tool(ctx, field)
 	case "scope":
 		return ec.fieldContext_ToolGrant_scope(ctx, field)
-	case "runID":
-		return ec.fieldContext_ToolGrant_runID(ctx, field)
-	case "conversationID":
-		return ec.fieldContext_ToolGrant_conversationID(ctx, field)
-	case "personID":
-		return ec.fieldContext_ToolGrant_personID(ctx, field)
-	case "approvalID":
-		return ec.fieldContext_ToolGrant_approvalID(ctx, field)
+	case "runId":
+		return ec.fieldContext_ToolGrant_runId(ctx, field)
+	case "conversationId":
+		return ec.fieldContext_ToolGrant_conversationId(ctx, field)
+	case "personId":
+		return ec.fieldContext_ToolGrant_personId(ctx, field)
+	case "approvalId":
+		return ec.fieldContext_ToolGrant_approvalId(ctx, field)
 	case "createdBy":
 		return ec.fieldContext_ToolGrant_createdBy(ctx, field)
 	case "revokedAt":
@@ -23902,8 +23901,8 @@ func (ec *executionContext) childFields_ToolIntegration(ctx context.Context, fie
 		return ec.fieldContext_ToolIntegration_slug(ctx, field)
 	case "ownerScope":
 		return ec.fieldContext_ToolIntegration_ownerScope(ctx, field)
-	case "personID":
-		return ec.fieldContext_ToolIntegration_personID(ctx, field)
+	case "personId":
+		return ec.fieldContext_ToolIntegration_personId(ctx, field)
 	case "credentialsOf":
 		return ec.fieldContext_ToolIntegration_credentialsOf(ctx, field)
 	case "enabled":
@@ -29529,13 +29528,13 @@ func (ec *executionContext) fieldContext_APIKey_allowedReferers(_ context.Contex
 	return graphql.NewScalarFieldContext("APIKey", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _APIKey_widgetModelID(ctx context.Context, field graphql.CollectedField, obj *ent.APIKey) (ret graphql.Marshaler) {
+func (ec *executionContext) _APIKey_widgetModelId(ctx context.Context, field graphql.CollectedField, obj *ent.APIKey) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_APIKey_widgetModelID(ctx, field)
+			return ec.fieldContext_APIKey_widgetModelId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.WidgetModelID, nil
@@ -29548,7 +29547,7 @@ func (ec *executionContext) _APIKey_widgetModelID(ctx context.Context, field gra
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_APIKey_widgetModelID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_APIKey_widgetModelId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("APIKey", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
@@ -31041,13 +31040,13 @@ func (ec *executionContext) fieldContext_AgentMemory_updatedAt(_ context.Context
 	return graphql.NewScalarFieldContext("AgentMemory", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _AgentMemory_agentID(ctx context.Context, field graphql.CollectedField, obj *ent.AgentMemory) (ret graphql.Marshaler) {
+func (ec *executionContext) _AgentMemory_agentId(ctx context.Context, field graphql.CollectedField, obj *ent.AgentMemory) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_AgentMemory_agentID(ctx, field)
+			return ec.fieldContext_AgentMemory_agentId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.AgentID, nil
@@ -31060,17 +31059,17 @@ func (ec *executionContext) _AgentMemory_agentID(ctx context.Context, field grap
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_AgentMemory_agentID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_AgentMemory_agentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentMemory", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _AgentMemory_personID(ctx context.Context, field graphql.CollectedField, obj *ent.AgentMemory) (ret graphql.Marshaler) {
+func (ec *executionContext) _AgentMemory_personId(ctx context.Context, field graphql.CollectedField, obj *ent.AgentMemory) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_AgentMemory_personID(ctx, field)
+			return ec.fieldContext_AgentMemory_personId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.PersonID, nil
@@ -31083,7 +31082,7 @@ func (ec *executionContext) _AgentMemory_personID(ctx context.Context, field gra
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_AgentMemory_personID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_AgentMemory_personId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentMemory", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -31156,13 +31155,13 @@ func (ec *executionContext) fieldContext_AgentMemory_importance(_ context.Contex
 	return graphql.NewScalarFieldContext("AgentMemory", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
-func (ec *executionContext) _AgentMemory_runID(ctx context.Context, field graphql.CollectedField, obj *ent.AgentMemory) (ret graphql.Marshaler) {
+func (ec *executionContext) _AgentMemory_runId(ctx context.Context, field graphql.CollectedField, obj *ent.AgentMemory) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_AgentMemory_runID(ctx, field)
+			return ec.fieldContext_AgentMemory_runId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.RunID, nil
@@ -31175,7 +31174,7 @@ func (ec *executionContext) _AgentMemory_runID(ctx context.Context, field graphq
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_AgentMemory_runID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_AgentMemory_runId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentMemory", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -31468,13 +31467,13 @@ func (ec *executionContext) fieldContext_AgentRun_updatedAt(_ context.Context, f
 	return graphql.NewScalarFieldContext("AgentRun", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _AgentRun_agentID(ctx context.Context, field graphql.CollectedField, obj *ent.AgentRun) (ret graphql.Marshaler) {
+func (ec *executionContext) _AgentRun_agentId(ctx context.Context, field graphql.CollectedField, obj *ent.AgentRun) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_AgentRun_agentID(ctx, field)
+			return ec.fieldContext_AgentRun_agentId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.AgentID, nil
@@ -31487,17 +31486,17 @@ func (ec *executionContext) _AgentRun_agentID(ctx context.Context, field graphql
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_AgentRun_agentID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_AgentRun_agentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentRun", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _AgentRun_conversationID(ctx context.Context, field graphql.CollectedField, obj *ent.AgentRun) (ret graphql.Marshaler) {
+func (ec *executionContext) _AgentRun_conversationId(ctx context.Context, field graphql.CollectedField, obj *ent.AgentRun) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_AgentRun_conversationID(ctx, field)
+			return ec.fieldContext_AgentRun_conversationId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.ConversationID, nil
@@ -31510,7 +31509,7 @@ func (ec *executionContext) _AgentRun_conversationID(ctx context.Context, field 
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_AgentRun_conversationID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_AgentRun_conversationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentRun", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -33226,13 +33225,13 @@ func (ec *executionContext) fieldContext_Approval_updatedAt(_ context.Context, f
 	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _Approval_runID(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+func (ec *executionContext) _Approval_runId(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Approval_runID(ctx, field)
+			return ec.fieldContext_Approval_runId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.RunID, nil
@@ -33245,17 +33244,17 @@ func (ec *executionContext) _Approval_runID(ctx context.Context, field graphql.C
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_Approval_runID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Approval_runId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _Approval_agentID(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+func (ec *executionContext) _Approval_agentId(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Approval_agentID(ctx, field)
+			return ec.fieldContext_Approval_agentId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.AgentID, nil
@@ -33268,17 +33267,17 @@ func (ec *executionContext) _Approval_agentID(ctx context.Context, field graphql
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_Approval_agentID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Approval_agentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _Approval_callID(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+func (ec *executionContext) _Approval_callId(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Approval_callID(ctx, field)
+			return ec.fieldContext_Approval_callId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.CallID, nil
@@ -33291,7 +33290,7 @@ func (ec *executionContext) _Approval_callID(ctx context.Context, field graphql.
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_Approval_callID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Approval_callId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
@@ -33341,13 +33340,13 @@ func (ec *executionContext) fieldContext_Approval_toolTitle(_ context.Context, f
 	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Approval_integrationID(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
+func (ec *executionContext) _Approval_integrationId(ctx context.Context, field graphql.CollectedField, obj *ent.Approval) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Approval_integrationID(ctx, field)
+			return ec.fieldContext_Approval_integrationId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.IntegrationID, nil
@@ -33360,7 +33359,7 @@ func (ec *executionContext) _Approval_integrationID(ctx context.Context, field g
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_Approval_integrationID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Approval_integrationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -34504,13 +34503,13 @@ func (ec *executionContext) fieldContext_AuditEntry_actorKind(_ context.Context,
 	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type AuditEntryActorKind does not have child fields"))
 }
 
-func (ec *executionContext) _AuditEntry_actorID(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
+func (ec *executionContext) _AuditEntry_actorId(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_AuditEntry_actorID(ctx, field)
+			return ec.fieldContext_AuditEntry_actorId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.ActorID, nil
@@ -34523,7 +34522,7 @@ func (ec *executionContext) _AuditEntry_actorID(ctx context.Context, field graph
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_AuditEntry_actorID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_AuditEntry_actorId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -34550,13 +34549,13 @@ func (ec *executionContext) fieldContext_AuditEntry_actorName(_ context.Context,
 	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _AuditEntry_sessionID(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
+func (ec *executionContext) _AuditEntry_sessionId(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_AuditEntry_sessionID(ctx, field)
+			return ec.fieldContext_AuditEntry_sessionId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.SessionID, nil
@@ -34569,17 +34568,17 @@ func (ec *executionContext) _AuditEntry_sessionID(ctx context.Context, field gra
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_AuditEntry_sessionID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_AuditEntry_sessionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _AuditEntry_tokenID(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
+func (ec *executionContext) _AuditEntry_tokenId(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_AuditEntry_tokenID(ctx, field)
+			return ec.fieldContext_AuditEntry_tokenId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.TokenID, nil
@@ -34592,7 +34591,7 @@ func (ec *executionContext) _AuditEntry_tokenID(ctx context.Context, field graph
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_AuditEntry_tokenID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_AuditEntry_tokenId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -34642,13 +34641,13 @@ func (ec *executionContext) fieldContext_AuditEntry_ip(_ context.Context, field 
 	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _AuditEntry_requestID(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
+func (ec *executionContext) _AuditEntry_requestId(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_AuditEntry_requestID(ctx, field)
+			return ec.fieldContext_AuditEntry_requestId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.RequestID, nil
@@ -34661,7 +34660,7 @@ func (ec *executionContext) _AuditEntry_requestID(ctx context.Context, field gra
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_AuditEntry_requestID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_AuditEntry_requestId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
@@ -34711,13 +34710,13 @@ func (ec *executionContext) fieldContext_AuditEntry_targetKind(_ context.Context
 	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _AuditEntry_targetID(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
+func (ec *executionContext) _AuditEntry_targetId(ctx context.Context, field graphql.CollectedField, obj *ent.AuditEntry) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_AuditEntry_targetID(ctx, field)
+			return ec.fieldContext_AuditEntry_targetId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.TargetID, nil
@@ -34730,7 +34729,7 @@ func (ec *executionContext) _AuditEntry_targetID(ctx context.Context, field grap
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_AuditEntry_targetID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_AuditEntry_targetId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -35069,13 +35068,13 @@ func (ec *executionContext) fieldContext_Automation_enabled(_ context.Context, f
 	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
-func (ec *executionContext) _Automation_agentID(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+func (ec *executionContext) _Automation_agentId(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Automation_agentID(ctx, field)
+			return ec.fieldContext_Automation_agentId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.AgentID, nil
@@ -35088,17 +35087,17 @@ func (ec *executionContext) _Automation_agentID(ctx context.Context, field graph
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_Automation_agentID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Automation_agentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _Automation_ownerID(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
+func (ec *executionContext) _Automation_ownerId(ctx context.Context, field graphql.CollectedField, obj *ent.Automation) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Automation_ownerID(ctx, field)
+			return ec.fieldContext_Automation_ownerId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.OwnerID, nil
@@ -35111,7 +35110,7 @@ func (ec *executionContext) _Automation_ownerID(ctx context.Context, field graph
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_Automation_ownerID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Automation_ownerId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Automation", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -35717,13 +35716,13 @@ func (ec *executionContext) fieldContext_AutomationRun_updatedAt(_ context.Conte
 	return graphql.NewScalarFieldContext("AutomationRun", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _AutomationRun_automationID(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
+func (ec *executionContext) _AutomationRun_automationId(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_AutomationRun_automationID(ctx, field)
+			return ec.fieldContext_AutomationRun_automationId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.AutomationID, nil
@@ -35736,17 +35735,17 @@ func (ec *executionContext) _AutomationRun_automationID(ctx context.Context, fie
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_AutomationRun_automationID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_AutomationRun_automationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AutomationRun", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _AutomationRun_eventID(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
+func (ec *executionContext) _AutomationRun_eventId(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_AutomationRun_eventID(ctx, field)
+			return ec.fieldContext_AutomationRun_eventId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.EventID, nil
@@ -35759,7 +35758,7 @@ func (ec *executionContext) _AutomationRun_eventID(ctx context.Context, field gr
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_AutomationRun_eventID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_AutomationRun_eventId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AutomationRun", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -35786,13 +35785,13 @@ func (ec *executionContext) fieldContext_AutomationRun_title(_ context.Context, 
 	return graphql.NewScalarFieldContext("AutomationRun", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _AutomationRun_agentRunID(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
+func (ec *executionContext) _AutomationRun_agentRunId(ctx context.Context, field graphql.CollectedField, obj *ent.AutomationRun) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_AutomationRun_agentRunID(ctx, field)
+			return ec.fieldContext_AutomationRun_agentRunId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.AgentRunID, nil
@@ -35805,7 +35804,7 @@ func (ec *executionContext) _AutomationRun_agentRunID(ctx context.Context, field
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_AutomationRun_agentRunID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_AutomationRun_agentRunId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AutomationRun", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -37923,13 +37922,13 @@ func (ec *executionContext) fieldContext_Connector_enabled(_ context.Context, fi
 	return graphql.NewScalarFieldContext("Connector", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
-func (ec *executionContext) _Connector_collectionID(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
+func (ec *executionContext) _Connector_collectionId(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Connector_collectionID(ctx, field)
+			return ec.fieldContext_Connector_collectionId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.CollectionID, nil
@@ -37942,7 +37941,7 @@ func (ec *executionContext) _Connector_collectionID(ctx context.Context, field g
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_Connector_collectionID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Connector_collectionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Connector", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -37969,13 +37968,13 @@ func (ec *executionContext) fieldContext_Connector_config(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Connector", field, false, false, errors.New("field of type Map does not have child fields"))
 }
 
-func (ec *executionContext) _Connector_grantID(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
+func (ec *executionContext) _Connector_grantId(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Connector_grantID(ctx, field)
+			return ec.fieldContext_Connector_grantId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.GrantID, nil
@@ -37988,7 +37987,7 @@ func (ec *executionContext) _Connector_grantID(ctx context.Context, field graphq
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_Connector_grantID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Connector_grantId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Connector", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -39926,13 +39925,13 @@ func (ec *executionContext) fieldContext_Conversation_updatedAt(_ context.Contex
 	return graphql.NewScalarFieldContext("Conversation", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _Conversation_collectionID(ctx context.Context, field graphql.CollectedField, obj *ent.Conversation) (ret graphql.Marshaler) {
+func (ec *executionContext) _Conversation_collectionId(ctx context.Context, field graphql.CollectedField, obj *ent.Conversation) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Conversation_collectionID(ctx, field)
+			return ec.fieldContext_Conversation_collectionId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.CollectionID, nil
@@ -39945,17 +39944,17 @@ func (ec *executionContext) _Conversation_collectionID(ctx context.Context, fiel
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_Conversation_collectionID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Conversation_collectionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Conversation", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _Conversation_agentID(ctx context.Context, field graphql.CollectedField, obj *ent.Conversation) (ret graphql.Marshaler) {
+func (ec *executionContext) _Conversation_agentId(ctx context.Context, field graphql.CollectedField, obj *ent.Conversation) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Conversation_agentID(ctx, field)
+			return ec.fieldContext_Conversation_agentId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.AgentID, nil
@@ -39968,7 +39967,7 @@ func (ec *executionContext) _Conversation_agentID(ctx context.Context, field gra
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_Conversation_agentID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Conversation_agentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Conversation", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -41599,15 +41598,15 @@ func (ec *executionContext) _DocSync_syncStrategy(ctx context.Context, field gra
 			return obj.SyncStrategy, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v connector.SyncStrategy) graphql.Marshaler {
+			return ec.marshalNConnectorSyncStrategy2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋconnectorᚐSyncStrategy(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
 func (ec *executionContext) fieldContext_DocSync_syncStrategy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DocSync", field, false, false, errors.New("field of type String does not have child fields"))
+	return graphql.NewScalarFieldContext("DocSync", field, false, false, errors.New("field of type ConnectorSyncStrategy does not have child fields"))
 }
 
 func (ec *executionContext) _DocSync_scheduleInterval(ctx context.Context, field graphql.CollectedField, obj *model.DocSync) (ret graphql.Marshaler) {
@@ -41702,13 +41701,13 @@ func (ec *executionContext) fieldContext_Document_updatedAt(_ context.Context, f
 	return graphql.NewScalarFieldContext("Document", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _Document_collectionID(ctx context.Context, field graphql.CollectedField, obj *ent.Document) (ret graphql.Marshaler) {
+func (ec *executionContext) _Document_collectionId(ctx context.Context, field graphql.CollectedField, obj *ent.Document) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Document_collectionID(ctx, field)
+			return ec.fieldContext_Document_collectionId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.CollectionID, nil
@@ -41721,17 +41720,17 @@ func (ec *executionContext) _Document_collectionID(ctx context.Context, field gr
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_Document_collectionID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Document_collectionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Document", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _Document_connectorID(ctx context.Context, field graphql.CollectedField, obj *ent.Document) (ret graphql.Marshaler) {
+func (ec *executionContext) _Document_connectorId(ctx context.Context, field graphql.CollectedField, obj *ent.Document) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Document_connectorID(ctx, field)
+			return ec.fieldContext_Document_connectorId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.ConnectorID, nil
@@ -41744,7 +41743,7 @@ func (ec *executionContext) _Document_connectorID(ctx context.Context, field gra
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_Document_connectorID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Document_connectorId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Document", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -45613,13 +45612,13 @@ func (ec *executionContext) fieldContext_InboundEvent_updatedAt(_ context.Contex
 	return graphql.NewScalarFieldContext("InboundEvent", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _InboundEvent_integrationID(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
+func (ec *executionContext) _InboundEvent_integrationId(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_InboundEvent_integrationID(ctx, field)
+			return ec.fieldContext_InboundEvent_integrationId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.IntegrationID, nil
@@ -45632,17 +45631,17 @@ func (ec *executionContext) _InboundEvent_integrationID(ctx context.Context, fie
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_InboundEvent_integrationID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_InboundEvent_integrationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("InboundEvent", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _InboundEvent_providerEventID(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
+func (ec *executionContext) _InboundEvent_providerEventId(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_InboundEvent_providerEventID(ctx, field)
+			return ec.fieldContext_InboundEvent_providerEventId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.ProviderEventID, nil
@@ -45655,7 +45654,7 @@ func (ec *executionContext) _InboundEvent_providerEventID(ctx context.Context, f
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_InboundEvent_providerEventID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_InboundEvent_providerEventId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("InboundEvent", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
@@ -45843,13 +45842,13 @@ func (ec *executionContext) fieldContext_InboundEvent_automationIds(_ context.Co
 	return graphql.NewScalarFieldContext("InboundEvent", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _InboundEvent_documentID(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
+func (ec *executionContext) _InboundEvent_documentId(ctx context.Context, field graphql.CollectedField, obj *ent.InboundEvent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_InboundEvent_documentID(ctx, field)
+			return ec.fieldContext_InboundEvent_documentId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.DocumentID, nil
@@ -45862,7 +45861,7 @@ func (ec *executionContext) _InboundEvent_documentID(ctx context.Context, field 
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_InboundEvent_documentID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_InboundEvent_documentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("InboundEvent", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -47129,13 +47128,13 @@ func (ec *executionContext) fieldContext_IntegrationTool_updatedAt(_ context.Con
 	return graphql.NewScalarFieldContext("IntegrationTool", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _IntegrationTool_integrationID(ctx context.Context, field graphql.CollectedField, obj *ent.IntegrationTool) (ret graphql.Marshaler) {
+func (ec *executionContext) _IntegrationTool_integrationId(ctx context.Context, field graphql.CollectedField, obj *ent.IntegrationTool) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_IntegrationTool_integrationID(ctx, field)
+			return ec.fieldContext_IntegrationTool_integrationId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.IntegrationID, nil
@@ -47148,7 +47147,7 @@ func (ec *executionContext) _IntegrationTool_integrationID(ctx context.Context, 
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_IntegrationTool_integrationID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_IntegrationTool_integrationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("IntegrationTool", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -48250,13 +48249,13 @@ func (ec *executionContext) fieldContext_Member_updatedAt(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Member", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _Member_userID(ctx context.Context, field graphql.CollectedField, obj *ent.Membership) (ret graphql.Marshaler) {
+func (ec *executionContext) _Member_userId(ctx context.Context, field graphql.CollectedField, obj *ent.Membership) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Member_userID(ctx, field)
+			return ec.fieldContext_Member_userId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.UserID, nil
@@ -48269,7 +48268,7 @@ func (ec *executionContext) _Member_userID(ctx context.Context, field graphql.Co
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_Member_userID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Member_userId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Member", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -48539,13 +48538,13 @@ func (ec *executionContext) fieldContext_Message_updatedAt(_ context.Context, fi
 	return graphql.NewScalarFieldContext("Message", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _Message_conversationID(ctx context.Context, field graphql.CollectedField, obj *ent.Message) (ret graphql.Marshaler) {
+func (ec *executionContext) _Message_conversationId(ctx context.Context, field graphql.CollectedField, obj *ent.Message) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Message_conversationID(ctx, field)
+			return ec.fieldContext_Message_conversationId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.ConversationID, nil
@@ -48558,7 +48557,7 @@ func (ec *executionContext) _Message_conversationID(ctx context.Context, field g
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_Message_conversationID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Message_conversationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Message", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -48631,13 +48630,13 @@ func (ec *executionContext) fieldContext_Message_sources(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Message", field, false, false, errors.New("field of type Map does not have child fields"))
 }
 
-func (ec *executionContext) _Message_runID(ctx context.Context, field graphql.CollectedField, obj *ent.Message) (ret graphql.Marshaler) {
+func (ec *executionContext) _Message_runId(ctx context.Context, field graphql.CollectedField, obj *ent.Message) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Message_runID(ctx, field)
+			return ec.fieldContext_Message_runId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.RunID, nil
@@ -48650,7 +48649,7 @@ func (ec *executionContext) _Message_runID(ctx context.Context, field graphql.Co
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_Message_runID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Message_runId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Message", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -57940,13 +57939,13 @@ func (ec *executionContext) fieldContext_OAuthGrant_provider(_ context.Context, 
 	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _OAuthGrant_personID(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+func (ec *executionContext) _OAuthGrant_personId(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_OAuthGrant_personID(ctx, field)
+			return ec.fieldContext_OAuthGrant_personId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.PersonID, nil
@@ -57959,17 +57958,17 @@ func (ec *executionContext) _OAuthGrant_personID(ctx context.Context, field grap
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_OAuthGrant_personID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_OAuthGrant_personId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _OAuthGrant_ownerID(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
+func (ec *executionContext) _OAuthGrant_ownerId(ctx context.Context, field graphql.CollectedField, obj *ent.OAuthGrant) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_OAuthGrant_ownerID(ctx, field)
+			return ec.fieldContext_OAuthGrant_ownerId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.OwnerID, nil
@@ -57982,7 +57981,7 @@ func (ec *executionContext) _OAuthGrant_ownerID(ctx context.Context, field graph
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_OAuthGrant_ownerID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_OAuthGrant_ownerId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("OAuthGrant", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -59479,13 +59478,13 @@ func (ec *executionContext) fieldContext_PlanItem_updatedAt(_ context.Context, f
 	return graphql.NewScalarFieldContext("PlanItem", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _PlanItem_connectorID(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItem) (ret graphql.Marshaler) {
+func (ec *executionContext) _PlanItem_connectorId(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItem) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_PlanItem_connectorID(ctx, field)
+			return ec.fieldContext_PlanItem_connectorId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.ConnectorID, nil
@@ -59498,17 +59497,17 @@ func (ec *executionContext) _PlanItem_connectorID(ctx context.Context, field gra
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_PlanItem_connectorID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_PlanItem_connectorId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("PlanItem", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _PlanItem_jobID(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItem) (ret graphql.Marshaler) {
+func (ec *executionContext) _PlanItem_jobId(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItem) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_PlanItem_jobID(ctx, field)
+			return ec.fieldContext_PlanItem_jobId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.JobID, nil
@@ -59521,17 +59520,17 @@ func (ec *executionContext) _PlanItem_jobID(ctx context.Context, field graphql.C
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_PlanItem_jobID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_PlanItem_jobId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("PlanItem", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _PlanItem_documentID(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItem) (ret graphql.Marshaler) {
+func (ec *executionContext) _PlanItem_documentId(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItem) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_PlanItem_documentID(ctx, field)
+			return ec.fieldContext_PlanItem_documentId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.DocumentID, nil
@@ -59544,17 +59543,17 @@ func (ec *executionContext) _PlanItem_documentID(ctx context.Context, field grap
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_PlanItem_documentID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_PlanItem_documentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("PlanItem", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _PlanItem_sourceID(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItem) (ret graphql.Marshaler) {
+func (ec *executionContext) _PlanItem_sourceId(ctx context.Context, field graphql.CollectedField, obj *ent.PlanItem) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_PlanItem_sourceID(ctx, field)
+			return ec.fieldContext_PlanItem_sourceId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.SourceID, nil
@@ -59567,7 +59566,7 @@ func (ec *executionContext) _PlanItem_sourceID(ctx context.Context, field graphq
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_PlanItem_sourceID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_PlanItem_sourceId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("PlanItem", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
@@ -70090,13 +70089,13 @@ func (ec *executionContext) fieldContext_SourceFile_updatedAt(_ context.Context,
 	return graphql.NewScalarFieldContext("SourceFile", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _SourceFile_connectorID(ctx context.Context, field graphql.CollectedField, obj *ent.SourceFile) (ret graphql.Marshaler) {
+func (ec *executionContext) _SourceFile_connectorId(ctx context.Context, field graphql.CollectedField, obj *ent.SourceFile) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_SourceFile_connectorID(ctx, field)
+			return ec.fieldContext_SourceFile_connectorId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.ConnectorID, nil
@@ -70109,7 +70108,7 @@ func (ec *executionContext) _SourceFile_connectorID(ctx context.Context, field g
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_SourceFile_connectorID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_SourceFile_connectorId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SourceFile", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -71747,13 +71746,13 @@ func (ec *executionContext) fieldContext_SyncItem_updatedAt(_ context.Context, f
 	return graphql.NewScalarFieldContext("SyncItem", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _SyncItem_connectorID(ctx context.Context, field graphql.CollectedField, obj *ent.SyncItem) (ret graphql.Marshaler) {
+func (ec *executionContext) _SyncItem_connectorId(ctx context.Context, field graphql.CollectedField, obj *ent.SyncItem) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_SyncItem_connectorID(ctx, field)
+			return ec.fieldContext_SyncItem_connectorId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.ConnectorID, nil
@@ -71766,17 +71765,17 @@ func (ec *executionContext) _SyncItem_connectorID(ctx context.Context, field gra
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_SyncItem_connectorID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_SyncItem_connectorId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SyncItem", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _SyncItem_jobID(ctx context.Context, field graphql.CollectedField, obj *ent.SyncItem) (ret graphql.Marshaler) {
+func (ec *executionContext) _SyncItem_jobId(ctx context.Context, field graphql.CollectedField, obj *ent.SyncItem) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_SyncItem_jobID(ctx, field)
+			return ec.fieldContext_SyncItem_jobId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.JobID, nil
@@ -71789,17 +71788,17 @@ func (ec *executionContext) _SyncItem_jobID(ctx context.Context, field graphql.C
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_SyncItem_jobID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_SyncItem_jobId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SyncItem", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _SyncItem_documentID(ctx context.Context, field graphql.CollectedField, obj *ent.SyncItem) (ret graphql.Marshaler) {
+func (ec *executionContext) _SyncItem_documentId(ctx context.Context, field graphql.CollectedField, obj *ent.SyncItem) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_SyncItem_documentID(ctx, field)
+			return ec.fieldContext_SyncItem_documentId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.DocumentID, nil
@@ -71812,17 +71811,17 @@ func (ec *executionContext) _SyncItem_documentID(ctx context.Context, field grap
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_SyncItem_documentID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_SyncItem_documentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SyncItem", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _SyncItem_sourceID(ctx context.Context, field graphql.CollectedField, obj *ent.SyncItem) (ret graphql.Marshaler) {
+func (ec *executionContext) _SyncItem_sourceId(ctx context.Context, field graphql.CollectedField, obj *ent.SyncItem) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_SyncItem_sourceID(ctx, field)
+			return ec.fieldContext_SyncItem_sourceId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.SourceID, nil
@@ -71835,7 +71834,7 @@ func (ec *executionContext) _SyncItem_sourceID(ctx context.Context, field graphq
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_SyncItem_sourceID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_SyncItem_sourceId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SyncItem", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
@@ -72243,13 +72242,13 @@ func (ec *executionContext) fieldContext_SyncJob_updatedAt(_ context.Context, fi
 	return graphql.NewScalarFieldContext("SyncJob", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _SyncJob_connectorID(ctx context.Context, field graphql.CollectedField, obj *ent.SyncJob) (ret graphql.Marshaler) {
+func (ec *executionContext) _SyncJob_connectorId(ctx context.Context, field graphql.CollectedField, obj *ent.SyncJob) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_SyncJob_connectorID(ctx, field)
+			return ec.fieldContext_SyncJob_connectorId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.ConnectorID, nil
@@ -72262,7 +72261,7 @@ func (ec *executionContext) _SyncJob_connectorID(ctx context.Context, field grap
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_SyncJob_connectorID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_SyncJob_connectorId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SyncJob", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -72335,13 +72334,13 @@ func (ec *executionContext) fieldContext_SyncJob_plannedMode(_ context.Context, 
 	return graphql.NewScalarFieldContext("SyncJob", field, false, false, errors.New("field of type SyncJobPlannedMode does not have child fields"))
 }
 
-func (ec *executionContext) _SyncJob_targetJobID(ctx context.Context, field graphql.CollectedField, obj *ent.SyncJob) (ret graphql.Marshaler) {
+func (ec *executionContext) _SyncJob_targetJobId(ctx context.Context, field graphql.CollectedField, obj *ent.SyncJob) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_SyncJob_targetJobID(ctx, field)
+			return ec.fieldContext_SyncJob_targetJobId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.TargetJobID, nil
@@ -72354,7 +72353,7 @@ func (ec *executionContext) _SyncJob_targetJobID(ctx context.Context, field grap
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_SyncJob_targetJobID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_SyncJob_targetJobId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SyncJob", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -74960,13 +74959,13 @@ func (ec *executionContext) fieldContext_Token_name(_ context.Context, field gra
 	return graphql.NewScalarFieldContext("Token", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Token_userID(ctx context.Context, field graphql.CollectedField, obj *ent.Token) (ret graphql.Marshaler) {
+func (ec *executionContext) _Token_userId(ctx context.Context, field graphql.CollectedField, obj *ent.Token) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Token_userID(ctx, field)
+			return ec.fieldContext_Token_userId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.UserID, nil
@@ -74979,7 +74978,7 @@ func (ec *executionContext) _Token_userID(ctx context.Context, field graphql.Col
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_Token_userID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Token_userId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Token", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -75493,13 +75492,13 @@ func (ec *executionContext) fieldContext_ToolConnection_updatedAt(_ context.Cont
 	return graphql.NewScalarFieldContext("ToolConnection", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _ToolConnection_integrationID(ctx context.Context, field graphql.CollectedField, obj *ent.ToolConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _ToolConnection_integrationId(ctx context.Context, field graphql.CollectedField, obj *ent.ToolConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_ToolConnection_integrationID(ctx, field)
+			return ec.fieldContext_ToolConnection_integrationId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.IntegrationID, nil
@@ -75512,17 +75511,17 @@ func (ec *executionContext) _ToolConnection_integrationID(ctx context.Context, f
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_ToolConnection_integrationID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_ToolConnection_integrationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ToolConnection", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _ToolConnection_personID(ctx context.Context, field graphql.CollectedField, obj *ent.ToolConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _ToolConnection_personId(ctx context.Context, field graphql.CollectedField, obj *ent.ToolConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_ToolConnection_personID(ctx, field)
+			return ec.fieldContext_ToolConnection_personId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.PersonID, nil
@@ -75535,17 +75534,17 @@ func (ec *executionContext) _ToolConnection_personID(ctx context.Context, field 
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_ToolConnection_personID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_ToolConnection_personId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ToolConnection", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _ToolConnection_grantID(ctx context.Context, field graphql.CollectedField, obj *ent.ToolConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _ToolConnection_grantId(ctx context.Context, field graphql.CollectedField, obj *ent.ToolConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_ToolConnection_grantID(ctx, field)
+			return ec.fieldContext_ToolConnection_grantId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.GrantID, nil
@@ -75558,7 +75557,7 @@ func (ec *executionContext) _ToolConnection_grantID(ctx context.Context, field g
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_ToolConnection_grantID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_ToolConnection_grantId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ToolConnection", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -75838,13 +75837,13 @@ func (ec *executionContext) fieldContext_ToolGrant_updatedAt(_ context.Context, 
 	return graphql.NewScalarFieldContext("ToolGrant", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _ToolGrant_agentID(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
+func (ec *executionContext) _ToolGrant_agentId(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_ToolGrant_agentID(ctx, field)
+			return ec.fieldContext_ToolGrant_agentId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.AgentID, nil
@@ -75857,7 +75856,7 @@ func (ec *executionContext) _ToolGrant_agentID(ctx context.Context, field graphq
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_ToolGrant_agentID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_ToolGrant_agentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ToolGrant", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -75907,13 +75906,13 @@ func (ec *executionContext) fieldContext_ToolGrant_scope(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("ToolGrant", field, false, false, errors.New("field of type ToolGrantScope does not have child fields"))
 }
 
-func (ec *executionContext) _ToolGrant_runID(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
+func (ec *executionContext) _ToolGrant_runId(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_ToolGrant_runID(ctx, field)
+			return ec.fieldContext_ToolGrant_runId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.RunID, nil
@@ -75926,17 +75925,17 @@ func (ec *executionContext) _ToolGrant_runID(ctx context.Context, field graphql.
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_ToolGrant_runID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_ToolGrant_runId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ToolGrant", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _ToolGrant_conversationID(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
+func (ec *executionContext) _ToolGrant_conversationId(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_ToolGrant_conversationID(ctx, field)
+			return ec.fieldContext_ToolGrant_conversationId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.ConversationID, nil
@@ -75949,17 +75948,17 @@ func (ec *executionContext) _ToolGrant_conversationID(ctx context.Context, field
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_ToolGrant_conversationID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_ToolGrant_conversationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ToolGrant", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _ToolGrant_personID(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
+func (ec *executionContext) _ToolGrant_personId(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_ToolGrant_personID(ctx, field)
+			return ec.fieldContext_ToolGrant_personId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.PersonID, nil
@@ -75972,17 +75971,17 @@ func (ec *executionContext) _ToolGrant_personID(ctx context.Context, field graph
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_ToolGrant_personID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_ToolGrant_personId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ToolGrant", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _ToolGrant_approvalID(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
+func (ec *executionContext) _ToolGrant_approvalId(ctx context.Context, field graphql.CollectedField, obj *ent.ToolGrant) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_ToolGrant_approvalID(ctx, field)
+			return ec.fieldContext_ToolGrant_approvalId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.ApprovalID, nil
@@ -75995,7 +75994,7 @@ func (ec *executionContext) _ToolGrant_approvalID(ctx context.Context, field gra
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_ToolGrant_approvalID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_ToolGrant_approvalId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ToolGrant", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -76449,13 +76448,13 @@ func (ec *executionContext) fieldContext_ToolIntegration_ownerScope(_ context.Co
 	return graphql.NewScalarFieldContext("ToolIntegration", field, false, false, errors.New("field of type ToolIntegrationOwnerScope does not have child fields"))
 }
 
-func (ec *executionContext) _ToolIntegration_personID(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
+func (ec *executionContext) _ToolIntegration_personId(ctx context.Context, field graphql.CollectedField, obj *ent.ToolIntegration) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_ToolIntegration_personID(ctx, field)
+			return ec.fieldContext_ToolIntegration_personId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.PersonID, nil
@@ -76468,7 +76467,7 @@ func (ec *executionContext) _ToolIntegration_personID(ctx context.Context, field
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_ToolIntegration_personID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_ToolIntegration_personId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ToolIntegration", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
@@ -80500,7 +80499,7 @@ func (ec *executionContext) unmarshalInputDocSyncInput(ctx context.Context, obj 
 		switch k {
 		case "syncStrategy":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("syncStrategy"))
-			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			data, err := ec.unmarshalOConnectorSyncStrategy2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋconnectorᚐSyncStrategy(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -83921,8 +83920,8 @@ func (ec *executionContext) _APIKey(ctx context.Context, sel ast.SelectionSet, o
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "widgetModelID":
-			out.Values[i] = ec._APIKey_widgetModelID(ctx, field, obj)
+		case "widgetModelId":
+			out.Values[i] = ec._APIKey_widgetModelId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -84731,13 +84730,13 @@ func (ec *executionContext) _AgentMemory(ctx context.Context, sel ast.SelectionS
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "agentID":
-			out.Values[i] = ec._AgentMemory_agentID(ctx, field, obj)
+		case "agentId":
+			out.Values[i] = ec._AgentMemory_agentId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "personID":
-			out.Values[i] = ec._AgentMemory_personID(ctx, field, obj)
+		case "personId":
+			out.Values[i] = ec._AgentMemory_personId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -84756,8 +84755,8 @@ func (ec *executionContext) _AgentMemory(ctx context.Context, sel ast.SelectionS
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "runID":
-			out.Values[i] = ec._AgentMemory_runID(ctx, field, obj)
+		case "runId":
+			out.Values[i] = ec._AgentMemory_runId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -84981,13 +84980,13 @@ func (ec *executionContext) _AgentRun(ctx context.Context, sel ast.SelectionSet,
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "agentID":
-			out.Values[i] = ec._AgentRun_agentID(ctx, field, obj)
+		case "agentId":
+			out.Values[i] = ec._AgentRun_agentId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "conversationID":
-			out.Values[i] = ec._AgentRun_conversationID(ctx, field, obj)
+		case "conversationId":
+			out.Values[i] = ec._AgentRun_conversationId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -85902,18 +85901,18 @@ func (ec *executionContext) _Approval(ctx context.Context, sel ast.SelectionSet,
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "runID":
-			out.Values[i] = ec._Approval_runID(ctx, field, obj)
+		case "runId":
+			out.Values[i] = ec._Approval_runId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "agentID":
-			out.Values[i] = ec._Approval_agentID(ctx, field, obj)
+		case "agentId":
+			out.Values[i] = ec._Approval_agentId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "callID":
-			out.Values[i] = ec._Approval_callID(ctx, field, obj)
+		case "callId":
+			out.Values[i] = ec._Approval_callId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -85927,8 +85926,8 @@ func (ec *executionContext) _Approval(ctx context.Context, sel ast.SelectionSet,
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "integrationID":
-			out.Values[i] = ec._Approval_integrationID(ctx, field, obj)
+		case "integrationId":
+			out.Values[i] = ec._Approval_integrationId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -86436,8 +86435,8 @@ func (ec *executionContext) _AuditEntry(ctx context.Context, sel ast.SelectionSe
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "actorID":
-			out.Values[i] = ec._AuditEntry_actorID(ctx, field, obj)
+		case "actorId":
+			out.Values[i] = ec._AuditEntry_actorId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -86446,13 +86445,13 @@ func (ec *executionContext) _AuditEntry(ctx context.Context, sel ast.SelectionSe
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "sessionID":
-			out.Values[i] = ec._AuditEntry_sessionID(ctx, field, obj)
+		case "sessionId":
+			out.Values[i] = ec._AuditEntry_sessionId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "tokenID":
-			out.Values[i] = ec._AuditEntry_tokenID(ctx, field, obj)
+		case "tokenId":
+			out.Values[i] = ec._AuditEntry_tokenId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -86466,8 +86465,8 @@ func (ec *executionContext) _AuditEntry(ctx context.Context, sel ast.SelectionSe
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "requestID":
-			out.Values[i] = ec._AuditEntry_requestID(ctx, field, obj)
+		case "requestId":
+			out.Values[i] = ec._AuditEntry_requestId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -86481,8 +86480,8 @@ func (ec *executionContext) _AuditEntry(ctx context.Context, sel ast.SelectionSe
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "targetID":
-			out.Values[i] = ec._AuditEntry_targetID(ctx, field, obj)
+		case "targetId":
+			out.Values[i] = ec._AuditEntry_targetId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -86683,13 +86682,13 @@ func (ec *executionContext) _Automation(ctx context.Context, sel ast.SelectionSe
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "agentID":
-			out.Values[i] = ec._Automation_agentID(ctx, field, obj)
+		case "agentId":
+			out.Values[i] = ec._Automation_agentId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "ownerID":
-			out.Values[i] = ec._Automation_ownerID(ctx, field, obj)
+		case "ownerId":
+			out.Values[i] = ec._Automation_ownerId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -86950,13 +86949,13 @@ func (ec *executionContext) _AutomationRun(ctx context.Context, sel ast.Selectio
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "automationID":
-			out.Values[i] = ec._AutomationRun_automationID(ctx, field, obj)
+		case "automationId":
+			out.Values[i] = ec._AutomationRun_automationId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "eventID":
-			out.Values[i] = ec._AutomationRun_eventID(ctx, field, obj)
+		case "eventId":
+			out.Values[i] = ec._AutomationRun_eventId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -86965,8 +86964,8 @@ func (ec *executionContext) _AutomationRun(ctx context.Context, sel ast.Selectio
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "agentRunID":
-			out.Values[i] = ec._AutomationRun_agentRunID(ctx, field, obj)
+		case "agentRunId":
+			out.Values[i] = ec._AutomationRun_agentRunId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -88253,8 +88252,8 @@ func (ec *executionContext) _Connector(ctx context.Context, sel ast.SelectionSet
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "collectionID":
-			out.Values[i] = ec._Connector_collectionID(ctx, field, obj)
+		case "collectionId":
+			out.Values[i] = ec._Connector_collectionId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -88263,8 +88262,8 @@ func (ec *executionContext) _Connector(ctx context.Context, sel ast.SelectionSet
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "grantID":
-			out.Values[i] = ec._Connector_grantID(ctx, field, obj)
+		case "grantId":
+			out.Values[i] = ec._Connector_grantId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -89425,13 +89424,13 @@ func (ec *executionContext) _Conversation(ctx context.Context, sel ast.Selection
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "collectionID":
-			out.Values[i] = ec._Conversation_collectionID(ctx, field, obj)
+		case "collectionId":
+			out.Values[i] = ec._Conversation_collectionId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "agentID":
-			out.Values[i] = ec._Conversation_agentID(ctx, field, obj)
+		case "agentId":
+			out.Values[i] = ec._Conversation_agentId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -90445,13 +90444,13 @@ func (ec *executionContext) _Document(ctx context.Context, sel ast.SelectionSet,
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "collectionID":
-			out.Values[i] = ec._Document_collectionID(ctx, field, obj)
+		case "collectionId":
+			out.Values[i] = ec._Document_collectionId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "connectorID":
-			out.Values[i] = ec._Document_connectorID(ctx, field, obj)
+		case "connectorId":
+			out.Values[i] = ec._Document_connectorId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -92499,13 +92498,13 @@ func (ec *executionContext) _InboundEvent(ctx context.Context, sel ast.Selection
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "integrationID":
-			out.Values[i] = ec._InboundEvent_integrationID(ctx, field, obj)
+		case "integrationId":
+			out.Values[i] = ec._InboundEvent_integrationId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "providerEventID":
-			out.Values[i] = ec._InboundEvent_providerEventID(ctx, field, obj)
+		case "providerEventId":
+			out.Values[i] = ec._InboundEvent_providerEventId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -92549,8 +92548,8 @@ func (ec *executionContext) _InboundEvent(ctx context.Context, sel ast.Selection
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "documentID":
-			out.Values[i] = ec._InboundEvent_documentID(ctx, field, obj)
+		case "documentId":
+			out.Values[i] = ec._InboundEvent_documentId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -93205,8 +93204,8 @@ func (ec *executionContext) _IntegrationTool(ctx context.Context, sel ast.Select
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "integrationID":
-			out.Values[i] = ec._IntegrationTool_integrationID(ctx, field, obj)
+		case "integrationId":
+			out.Values[i] = ec._IntegrationTool_integrationId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -93732,8 +93731,8 @@ func (ec *executionContext) _Member(ctx context.Context, sel ast.SelectionSet, o
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "userID":
-			out.Values[i] = ec._Member_userID(ctx, field, obj)
+		case "userId":
+			out.Values[i] = ec._Member_userId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -93919,8 +93918,8 @@ func (ec *executionContext) _Message(ctx context.Context, sel ast.SelectionSet, 
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "conversationID":
-			out.Values[i] = ec._Message_conversationID(ctx, field, obj)
+		case "conversationId":
+			out.Values[i] = ec._Message_conversationId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -93939,8 +93938,8 @@ func (ec *executionContext) _Message(ctx context.Context, sel ast.SelectionSet, 
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "runID":
-			out.Values[i] = ec._Message_runID(ctx, field, obj)
+		case "runId":
+			out.Values[i] = ec._Message_runId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -95171,13 +95170,13 @@ func (ec *executionContext) _OAuthGrant(ctx context.Context, sel ast.SelectionSe
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "personID":
-			out.Values[i] = ec._OAuthGrant_personID(ctx, field, obj)
+		case "personId":
+			out.Values[i] = ec._OAuthGrant_personId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
-		case "ownerID":
-			out.Values[i] = ec._OAuthGrant_ownerID(ctx, field, obj)
+		case "ownerId":
+			out.Values[i] = ec._OAuthGrant_ownerId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -96014,23 +96013,23 @@ func (ec *executionContext) _PlanItem(ctx context.Context, sel ast.SelectionSet,
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "connectorID":
-			out.Values[i] = ec._PlanItem_connectorID(ctx, field, obj)
+		case "connectorId":
+			out.Values[i] = ec._PlanItem_connectorId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "jobID":
-			out.Values[i] = ec._PlanItem_jobID(ctx, field, obj)
+		case "jobId":
+			out.Values[i] = ec._PlanItem_jobId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "documentID":
-			out.Values[i] = ec._PlanItem_documentID(ctx, field, obj)
+		case "documentId":
+			out.Values[i] = ec._PlanItem_documentId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "sourceID":
-			out.Values[i] = ec._PlanItem_sourceID(ctx, field, obj)
+		case "sourceId":
+			out.Values[i] = ec._PlanItem_sourceId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -99947,8 +99946,8 @@ func (ec *executionContext) _SourceFile(ctx context.Context, sel ast.SelectionSe
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "connectorID":
-			out.Values[i] = ec._SourceFile_connectorID(ctx, field, obj)
+		case "connectorId":
+			out.Values[i] = ec._SourceFile_connectorId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -100541,23 +100540,23 @@ func (ec *executionContext) _SyncItem(ctx context.Context, sel ast.SelectionSet,
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "connectorID":
-			out.Values[i] = ec._SyncItem_connectorID(ctx, field, obj)
+		case "connectorId":
+			out.Values[i] = ec._SyncItem_connectorId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "jobID":
-			out.Values[i] = ec._SyncItem_jobID(ctx, field, obj)
+		case "jobId":
+			out.Values[i] = ec._SyncItem_jobId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "documentID":
-			out.Values[i] = ec._SyncItem_documentID(ctx, field, obj)
+		case "documentId":
+			out.Values[i] = ec._SyncItem_documentId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "sourceID":
-			out.Values[i] = ec._SyncItem_sourceID(ctx, field, obj)
+		case "sourceId":
+			out.Values[i] = ec._SyncItem_sourceId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -100773,8 +100772,8 @@ func (ec *executionContext) _SyncJob(ctx context.Context, sel ast.SelectionSet, 
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "connectorID":
-			out.Values[i] = ec._SyncJob_connectorID(ctx, field, obj)
+		case "connectorId":
+			out.Values[i] = ec._SyncJob_connectorId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -100793,8 +100792,8 @@ func (ec *executionContext) _SyncJob(ctx context.Context, sel ast.SelectionSet, 
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "targetJobID":
-			out.Values[i] = ec._SyncJob_targetJobID(ctx, field, obj)
+		case "targetJobId":
+			out.Values[i] = ec._SyncJob_targetJobId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -102209,8 +102208,8 @@ func (ec *executionContext) _Token(ctx context.Context, sel ast.SelectionSet, ob
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "userID":
-			out.Values[i] = ec._Token_userID(ctx, field, obj)
+		case "userId":
+			out.Values[i] = ec._Token_userId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -102550,18 +102549,18 @@ func (ec *executionContext) _ToolConnection(ctx context.Context, sel ast.Selecti
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "integrationID":
-			out.Values[i] = ec._ToolConnection_integrationID(ctx, field, obj)
+		case "integrationId":
+			out.Values[i] = ec._ToolConnection_integrationId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "personID":
-			out.Values[i] = ec._ToolConnection_personID(ctx, field, obj)
+		case "personId":
+			out.Values[i] = ec._ToolConnection_personId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
-		case "grantID":
-			out.Values[i] = ec._ToolConnection_grantID(ctx, field, obj)
+		case "grantId":
+			out.Values[i] = ec._ToolConnection_grantId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -102691,8 +102690,8 @@ func (ec *executionContext) _ToolGrant(ctx context.Context, sel ast.SelectionSet
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "agentID":
-			out.Values[i] = ec._ToolGrant_agentID(ctx, field, obj)
+		case "agentId":
+			out.Values[i] = ec._ToolGrant_agentId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -102706,23 +102705,23 @@ func (ec *executionContext) _ToolGrant(ctx context.Context, sel ast.SelectionSet
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "runID":
-			out.Values[i] = ec._ToolGrant_runID(ctx, field, obj)
+		case "runId":
+			out.Values[i] = ec._ToolGrant_runId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
-		case "conversationID":
-			out.Values[i] = ec._ToolGrant_conversationID(ctx, field, obj)
+		case "conversationId":
+			out.Values[i] = ec._ToolGrant_conversationId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
-		case "personID":
-			out.Values[i] = ec._ToolGrant_personID(ctx, field, obj)
+		case "personId":
+			out.Values[i] = ec._ToolGrant_personId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
-		case "approvalID":
-			out.Values[i] = ec._ToolGrant_approvalID(ctx, field, obj)
+		case "approvalId":
+			out.Values[i] = ec._ToolGrant_approvalId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -102948,8 +102947,8 @@ func (ec *executionContext) _ToolIntegration(ctx context.Context, sel ast.Select
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "personID":
-			out.Values[i] = ec._ToolIntegration_personID(ctx, field, obj)
+		case "personId":
+			out.Values[i] = ec._ToolIntegration_personId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -109615,6 +109614,22 @@ func (ec *executionContext) marshalOConnectorStatus2ᚕgithubᚗcomᚋmagpieᚑs
 	}
 
 	return ret
+}
+
+func (ec *executionContext) unmarshalOConnectorSyncStrategy2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋconnectorᚐSyncStrategy(ctx context.Context, v any) (*connector.SyncStrategy, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(connector.SyncStrategy)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOConnectorSyncStrategy2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋconnectorᚐSyncStrategy(ctx context.Context, sel ast.SelectionSet, v *connector.SyncStrategy) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
 }
 
 func (ec *executionContext) marshalOConnectorWebhook2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐConnectorWebhook(ctx context.Context, sel ast.SelectionSet, v *model.ConnectorWebhook) graphql.Marshaler {

@@ -16,6 +16,7 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/agentmemory"
 	"github.com/magpie-search/magpie/ent/automation"
+	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/ent/inboundintegration"
 	"github.com/magpie-search/magpie/ent/integrationtool"
@@ -783,15 +784,14 @@ type DismissedDeletion struct {
 }
 
 type DocSync struct {
-	// manual or scheduled
-	SyncStrategy string `json:"syncStrategy"`
+	SyncStrategy connector.SyncStrategy `json:"syncStrategy"`
 	// 15m, 30m, 1h, 2h, 4h, 6h, 12h or 24h
 	ScheduleInterval string `json:"scheduleInterval"`
 }
 
 type DocSyncInput struct {
-	// manual (default) or scheduled
-	SyncStrategy *string `json:"syncStrategy,omitempty"`
+	// MANUAL by default.
+	SyncStrategy *connector.SyncStrategy `json:"syncStrategy,omitempty"`
 	// The interval of scheduled syncs; 6h by default.
 	ScheduleInterval *string `json:"scheduleInterval,omitempty"`
 }

@@ -116,7 +116,7 @@ func (s JobStats) Finished() int {
 // A Job is a sync job.
 type Job struct {
 	ID          uuid.UUID   `json:"id"`
-	ConnectorID uuid.UUID   `json:"connectorID,omitzero"`
+	ConnectorID uuid.UUID   `json:"connectorId,omitzero"`
 	Status      string      `json:"status"`
 	Mode        string      `json:"mode,omitempty"`
 	Cause       string      `json:"cause,omitempty"`
@@ -146,7 +146,7 @@ type Item struct {
 	Reason     *string    `json:"reason"`
 	Retryable  bool       `json:"retryable"`
 	Suppressed bool       `json:"suppressed"`
-	DocumentID *uuid.UUID `json:"documentID"`
+	DocumentID *uuid.UUID `json:"documentId"`
 	UpdatedAt  time.Time  `json:"updatedAt"`
 }
 

@@ -43,7 +43,7 @@ type PlanItem struct {
 	Reason     *string    `json:"reason"`
 	Size       int64      `json:"size"`
 	Version    string     `json:"version"`
-	DocumentID *uuid.UUID `json:"documentID"`
+	DocumentID *uuid.UUID `json:"documentId"`
 }
 
 // PlanItems is a page of the items of a plan.

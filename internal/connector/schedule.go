@@ -1,8 +1,6 @@
 package connector
 
 import (
-	"strings"
-
 	"github.com/magpie-search/magpie/connectors"
 	"github.com/magpie-search/magpie/ent"
 	entconnector "github.com/magpie-search/magpie/ent/connector"
@@ -12,7 +10,7 @@ import (
 
 // A Schedule says when syncs of a connector start. Nil fields keep their value.
 type Schedule struct {
-	Strategy *string // manual or scheduled
+	Strategy *entconnector.SyncStrategy
 	Interval *string // one of syncjob.Intervals
 }
 
@@ -47,11 +45,8 @@ func (c *Connectors) setSchedule(m *ent.ConnectorMutation, row *ent.Connector, k
 	if row != nil {
 		strategy, interval = row.SyncStrategy, row.ScheduleInterval
 	}
-	if text := given.Strategy; text != nil {
-		strategy = entconnector.SyncStrategy(strings.ToUpper(*text))
-		if entconnector.SyncStrategyValidator(strategy) != nil || *text != strings.ToLower(*text) {
-			return apierr.Invalid("syncStrategy", "must be manual or scheduled")
-		}
+	if given.Strategy != nil {
+		strategy = *given.Strategy
 	}
 	if given.Interval != nil {
 		interval = *given.Interval

@@ -31,8 +31,8 @@ type automationRow struct {
 	Name           string           `json:"name"`
 	Description    *string          `json:"description"`
 	Enabled        bool             `json:"enabled"`
-	Agent          uuid.UUID        `json:"agentID"`
-	Owner          uuid.UUID        `json:"ownerID"`
+	Agent          uuid.UUID        `json:"agentId"`
+	Owner          uuid.UUID        `json:"ownerId"`
 	RunAs          string           `json:"runAs"`
 	Instructions   string           `json:"instructions"`
 	Kind           string           `json:"kind"`
@@ -64,7 +64,7 @@ func (a automationRow) state() string {
 
 type automationRunRow struct {
 	ID         uuid.UUID `json:"id"`
-	Automation uuid.UUID `json:"automationID"`
+	Automation uuid.UUID `json:"automationId"`
 	Title      string    `json:"title"`
 	Status     string    `json:"status"`
 	Reason     *string   `json:"reason"`

@@ -48,7 +48,7 @@ func (c connectorsList) Run(r *runtime) error {
 			table := make([][]string, 0, len(rows))
 			for _, row := range rows {
 				schedule := "manual"
-				if row.DocSync.Strategy == "scheduled" {
+				if row.DocSync.Strategy == "SCHEDULED" {
 					schedule = row.DocSync.Interval
 				}
 				table = append(table, []string{row.ID.String(), row.Name, row.Type, strings.ToLower(row.Status), row.Collection.Name,
@@ -128,9 +128,9 @@ func (c connectorSettings) input(r *runtime, api *client.Client, kind func() (st
 	switch c.Schedule {
 	case "":
 	case "manual":
-		input["docSync"] = client.Variables{"syncStrategy": "manual"}
+		input["docSync"] = client.Variables{"syncStrategy": "MANUAL"}
 	default:
-		input["docSync"] = client.Variables{"syncStrategy": "scheduled", "scheduleInterval": c.Schedule}
+		input["docSync"] = client.Variables{"syncStrategy": "SCHEDULED", "scheduleInterval": c.Schedule}
 	}
 	return input, nil
 }
@@ -202,7 +202,7 @@ func (r *runtime) showConnector(row client.Connector) error {
 		r.console.Pairs([2]string{"id", row.ID.String()}, [2]string{"name", row.Name}, [2]string{"type", row.Type},
 			[2]string{"status", strings.ToLower(row.Status)}, [2]string{"enabled", fmt.Sprint(row.Enabled)},
 			[2]string{"collection", row.Collection.Name}, [2]string{"options", string(config)},
-			[2]string{"schedule", row.DocSync.Strategy + " " + row.DocSync.Interval}, [2]string{"next sync", moment(row.NextSyncAt)},
+			[2]string{"schedule", strings.ToLower(row.DocSync.Strategy) + " " + row.DocSync.Interval}, [2]string{"next sync", moment(row.NextSyncAt)},
 			[2]string{"last sync", moment(row.LastSync)}, [2]string{"last error", text(row.LastError)})
 	})
 }

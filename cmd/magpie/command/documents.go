@@ -27,9 +27,9 @@ type documentRow struct {
 	Title           string         `json:"title"`
 	URL             *string        `json:"url"`
 	Status          string         `json:"status"`
-	CollectionID    uuid.UUID      `json:"collectionID"`
+	CollectionID    uuid.UUID      `json:"collectionId"`
 	CollectionName  string         `json:"collectionName"`
-	ConnectorID     uuid.UUID      `json:"connectorID"`
+	ConnectorID     uuid.UUID      `json:"connectorId"`
 	Section         *string        `json:"section"`
 	Version         *string        `json:"version"`
 	Tags            []string       `json:"tags"`

@@ -166,7 +166,7 @@ func TestAnAssistantQueriesDatabasesByAKeyWithTheFlag(t *testing.T) {
 			}
 		}
 	}
-	s.graphql(&log, `{ auditLog(first: 50, filter: {action: "database.query"}) { edges { node { actorKind actorID targetName changes { field new } } } } }`, nil)
+	s.graphql(&log, `{ auditLog(first: 50, filter: {action: "database.query"}) { edges { node { actorKind actorId targetName changes { field new } } } } }`, nil)
 	outcomes := map[string]int{}
 	for _, e := range log.AuditLog.Edges {
 		if e.Node.ActorKind != "KEY" || e.Node.ActorID != id || e.Node.TargetName != "Shop of Ada" {
@@ -188,7 +188,7 @@ func TestAnAssistantQueriesDatabasesByAKeyWithTheFlag(t *testing.T) {
 	// A key that loses the flag loses the tools, and the change is audited.
 	s.graphql(&struct{}{}, `mutation($i: ID!) { updateAPIKey(id: $i, input: {databaseTools: false}) { id } }`, map[string]any{"i": id})
 	testkit.WaitFor(t, "the key to change", func() bool { return s.databaseTools(session) == "" })
-	s.graphql(&log, `{ auditLog(filter: {action: "api_key.update"}) { edges { node { actorKind actorID targetName changes { field new } } } } }`, nil)
+	s.graphql(&log, `{ auditLog(filter: {action: "api_key.update"}) { edges { node { actorKind actorId targetName changes { field new } } } } }`, nil)
 	if edges := log.AuditLog.Edges; len(edges) != 1 || len(edges[0].Node.Changes) != 1 || edges[0].Node.Changes[0].Field != "database_tools" || edges[0].Node.Changes[0].New != false {
 		t.Errorf("the change of the key: %+v", edges)
 	}

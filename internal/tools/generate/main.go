@@ -5,7 +5,9 @@ package main
 
 import (
 	"log"
+	"maps"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"entgo.io/contrib/entgql"
@@ -48,6 +50,7 @@ func run() error {
 			gen.FeaturePrivacy, gen.FeatureIntercept, gen.FeatureExecQuery, gen.FeatureLock,
 			gen.FeatureVersionedMigration, gen.FeatureNamedEdges,
 		},
+		Hooks: []gen.Hook{nameIDs},
 	}, entc.Extensions(extension))
 	if err != nil {
 		return err
@@ -64,6 +67,44 @@ func run() error {
 	}
 	log.Printf("gqlgen: %s", time.Since(start).Round(time.Millisecond))
 	return nil
+}
+
+// nameIDs gives the fields of the GraphQL types that name another object the names that
+// hand-written fields have: connectorId for connector_id, where entgql writes connectorID.
+func nameIDs(next gen.Generator) gen.Generator {
+	return gen.GenerateFunc(func(g *gen.Graph) error {
+		for _, node := range g.Nodes {
+			for _, f := range node.Fields {
+				words := strings.Split(f.Name, "_")
+				if last := words[len(words)-1]; last != "id" || len(words) == 1 {
+					continue
+				}
+				annotation, _ := f.Annotations[entgql.Annotation{}.Name()].(map[string]any)
+				annotation = maps.Clone(annotation)
+				if annotation == nil {
+					annotation = map[string]any{}
+				}
+				annotation["Mapping"] = []string{camel(words)}
+				if f.Annotations == nil {
+					f.Annotations = gen.Annotations{}
+				}
+				f.Annotations[entgql.Annotation{}.Name()] = annotation
+			}
+		}
+		return next.Generate(g)
+	})
+}
+
+// camel returns words as one name: camelCase.
+func camel(words []string) string {
+	var name strings.Builder
+	for i, word := range words {
+		if i > 0 {
+			word = strings.ToUpper(word[:1]) + word[1:]
+		}
+		name.WriteString(word)
+	}
+	return name.String()
 }
 
 // guardNodeQueries adds the directives @surface and @group, which every hand-written

@@ -37,6 +37,7 @@ func TestAgents(t *testing.T) {
 	t.Run("remember", func(t *testing.T) { whatAnAgentRemembers(t, m) })
 	t.Run("run", func(t *testing.T) { runningAnAgent(t, m) })
 	t.Run("a lost connection", func(t *testing.T) { aLostConnection(t, m) })
+	t.Run("canceled", func(t *testing.T) { cancelingARun(t, m) })
 	t.Run("decided about", func(t *testing.T) { decidingWhatAgentsMayDo(t, m) })
 }
 
@@ -238,6 +239,19 @@ func aLostConnection(t *testing.T, m *world) {
 	p.Do(offline(false))
 	p.sees("replaced by the night shift")
 	p.sees("tokens (")
+	p.Clean()
+}
+
+// A run that is canceled ends at once, though the model goes on writing, and leaves the composer free.
+func cancelingARun(t *testing.T, m *world) {
+	p := signIn(t, m.Magpie, stacktest.Email, stacktest.Password, m.address("/agents/{agent}"))
+	p.tell("Tell me slowly who replaces a broken lamp")
+	p.sees("The lamp is replaced")
+	p.hit("Cancel the run")
+	p.sees("The run has ended without a whole answer")
+	p.Until(`!hit("Cancel the run")`)
+	p.tell("Who replaces a broken lamp?")
+	p.sees("replaced by the night shift")
 	p.Clean()
 }
 

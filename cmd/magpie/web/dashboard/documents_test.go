@@ -157,6 +157,12 @@ func searchFlow(p *person) {
 	p.Press("\u001b")
 	p.Until(`!all("[role=dialog]").length`)
 
+	p.fill("Search the documents", "old lamps window harmed")
+	p.Press("\r")
+	p.Until(`all("main mark").some((e) => e.parentElement.innerText.includes("onerror"))`) // a passage of hostile, as text
+	p.Is(`document.querySelectorAll("main script, main img, main iframe, main a[href^=javascript], main [onclick]").length`, "0")
+	p.Is(`typeof harmed`, "undefined")
+
 	p.fill("Search the documents", "xylophone")
 	p.Press("\r")
 	p.sees("Nothing was found")

@@ -11,7 +11,7 @@ import (
 )
 
 func TestManaging(t *testing.T) {
-	m := newWorld(t)
+	m := newWorld(t, "SIGN_UP", "open")
 	for _, flow := range []struct {
 		name string
 		of   func(*person, *world)
@@ -24,6 +24,7 @@ func TestManaging(t *testing.T) {
 		{"problems in German", germanProblems}, // before an account chooses a language
 		{"account", accountFlow},
 		{"usage", usageFlow},
+		{"workspaces", workspaceFlow}, // ends all sessions of the owner
 	} {
 		t.Run(flow.name, func(t *testing.T) {
 			p := signIn(t, m.Magpie, stacktest.Email, stacktest.Password, "/keys")
@@ -194,6 +195,9 @@ func analyticsFlow(p *person, _ *world) {
 	p.Eval(rowWith("zeppelin")+`.focus()`, nil)
 	p.Press(kb.End)
 	p.Is(`document.activeElement.tagName`, "TR")
+	p.tab("Weak results")
+	p.Until(`all("[role=tabpanel]").some((e) => e.innerText.includes("No questions"))`) // a question without results is in the other list
+	p.tab("Without results")
 	p.hit("zeppelin")
 	p.Until(`location.pathname === "/search" && new URLSearchParams(location.search).get("q")?.includes("zeppelin")`)
 }
@@ -253,6 +257,13 @@ func accountFlow(p *person, m *world) {
 	p.Until(`document.documentElement.dataset.mantineColorScheme === "dark"`)
 	p.hit("As the device")
 	p.Until(`document.documentElement.dataset.mantineColorScheme === "light"`)
+	p.fill("Time zone", "Kiritimati")
+	p.Until(`all("[role=option]").length === 1`)
+	p.Click(`all("[role=option]")[0]`)
+	p.Until(`localStorage.getItem("magpie-time-zone") === "Pacific/Kiritimati"`)
+	p.open("/account")
+	p.Until(`[0, 1, 2].some((minutes) => says("Now it is " + new Intl.DateTimeFormat(document.documentElement.lang,
+		{dateStyle: "medium", timeStyle: "short", timeZone: "Pacific/Kiritimati"}).format(Date.now() - minutes * 60000)))`)
 	p.hit("End")
 	p.sees("The session has ended")
 	// The page that is still open has to sign in, and goes on there.
@@ -280,6 +291,33 @@ func usageFlow(p *person, _ *world) {
 	p.Type("usage")
 	p.Press("\r")
 	p.Until(`location.pathname === "/usage"`)
+}
+
+// workspaceFlow makes another workspace, which has nothing of the first, goes back, and ends all sessions.
+func workspaceFlow(p *person, m *world) {
+	p.t.Helper()
+	p.open("/account")
+	p.fill("Another workspace", "Second House")
+	p.hit("Create")
+	p.Until(`settled() && location.pathname !== "/account"`)
+	p.open("/collections")
+	p.Until(`!` + rowWith("Handbook"))
+	p.open("/documents/" + m.document)
+	p.Until(`!says("night shift") && all("[role=alert]").length`)
+	p.open("/account")
+	p.sees("Second House")
+	p.Click(`all("main button").find((e) => named(e).startsWith("Change to ") && !named(e).includes("Second House"))`)
+	p.Until(`settled() && location.pathname !== "/account"`)
+	p.open("/collections")
+	p.row("Handbook")
+
+	other := signIn(p.t, m.Magpie, stacktest.Email, stacktest.Password, "/search")
+	p.open("/account")
+	p.hit("Sign out everywhere")
+	p.asked("All your sessions end", "Sign out everywhere")
+	p.sees("You are signed out on all devices.")
+	other.Eval(`history.pushState({}, "", "/documents")`, nil)
+	other.Until(`location.pathname === "/sign-in"`)
 }
 
 // doorFlow is turned away, signs in and out.

@@ -73,7 +73,7 @@ func (m *world) isUsed(t *testing.T) {
 			Edges []struct{ Node struct{ ID, RunID string } }
 		}
 	}
-	m.GraphQL(&made, `{ conversations(kind: CHAT, first: 1) { edges { node { id } } } approvals(first: 1) { edges { node { id runID } } } }`, nil)
+	m.GraphQL(&made, `{ conversations(kind: CHAT, first: 1) { edges { node { id } } } approvals(first: 1) { edges { node { id runId } } } }`, nil)
 	if len(made.Conversations.Edges) == 0 || len(made.Approvals.Edges) == 0 {
 		t.Fatalf("nothing was made: %+v", made)
 	}

@@ -201,6 +201,13 @@ func siteFlow(p *person) {
 	p.sees("Live")
 	p.sees("(4 changes)") // freshness, with the page of links
 
+	s.hold()
+	p.hit("Sync now")
+	p.hit("Cancel the sync")
+	p.sees("The sync stops at its next item")
+	s.release()
+	p.sees("Canceled")
+
 	s.has("lamps", "chairs", "tables", "roofs")
 	p.tab("Plan")
 	p.hit("Make a plan")

@@ -161,7 +161,7 @@ function ApprovalOutcome({ approval }: { approval: ApprovalFieldsFragment }) {
 export function RunLink({ approval }: { approval: ApprovalFieldsFragment }) {
   if (!approval.selfApproval) return null;
   return (
-    <Button component={Link} to={`/agents/${approval.agentID}/runs/${approval.runID}`} variant="default">
+    <Button component={Link} to={`/agents/${approval.agentId}/runs/${approval.runId}`} variant="default">
       {t('agents.approval.openRun')}
     </Button>
   );

@@ -55,7 +55,7 @@ export function ApprovalsPage() {
       ),
     },
     { key: 'risk', title: t('agents.approval.risk'), from: 'sm', cell: (row) => <Risk value={row.risk} /> },
-    { key: 'agent', title: t('agents.agent'), from: 'md', cell: (row) => agents.nameOf(row.agentID) },
+    { key: 'agent', title: t('agents.agent'), from: 'md', cell: (row) => agents.nameOf(row.agentId) },
     { key: 'asked', title: t('agents.approval.asked'), from: 'md', cell: (row) => <Ago at={row.requestedAt} /> },
     tab === 'open'
       ? { key: 'expires', title: t('agents.approval.expires'), cell: (row) => <Ago at={row.expiresAt} /> }

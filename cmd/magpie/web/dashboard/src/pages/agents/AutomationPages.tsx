@@ -114,7 +114,7 @@ export function AutomationPage() {
     );
   }
   const row = data.automation;
-  const mayChange = row.runAs === 'SERVICE' || row.ownerID === me.user.id;
+  const mayChange = row.runAs === 'SERVICE' || row.ownerId === me.user.id;
   return (
     <Page
       title={row.name}

@@ -94,7 +94,7 @@ function Details({ run, automation, mayRun, close, reload }: DetailProps) {
   const cancel = useAction(AutomationsCancelDocument, { success: t('agents.auto.canceled') });
   const isOpen = ['QUEUED', 'RUNNING', 'WAITING'].includes(run.status);
   // The run of the agent belongs to the member as whom it ran.
-  const isOwn = automation.runAs === 'OWNER' && automation.ownerID === me.user.id;
+  const isOwn = automation.runAs === 'OWNER' && automation.ownerId === me.user.id;
   return (
     <Modal opened onClose={close} size="lg" title={run.title} closeButtonProps={{ 'aria-label': t('common.close') }}>
       <Stack>
@@ -137,8 +137,8 @@ function Details({ run, automation, mayRun, close, reload }: DetailProps) {
           </div>
         )}
         <Group>
-          {run.agentRunID && isOwn && (
-            <ButtonLink to="/agents/$agentId/runs/$runId" params={{ agentId: automation.agentID, runId: run.agentRunID }} variant="default">
+          {run.agentRunId && isOwn && (
+            <ButtonLink to="/agents/$agentId/runs/$runId" params={{ agentId: automation.agentId, runId: run.agentRunId }} variant="default">
               {t('agents.chat.steps')}
             </ButtonLink>
           )}

@@ -58,7 +58,7 @@ function List() {
         </Badge>
       ),
     },
-    { key: 'agent', title: t('agents.agent'), from: 'md', cell: (row) => nameOf(row.agentID) },
+    { key: 'agent', title: t('agents.agent'), from: 'md', cell: (row) => nameOf(row.agentId) },
     { key: 'last', title: t('agents.auto.last'), from: 'sm', cell: (row) => <When at={row.lastRunAt} /> },
     { key: 'next', title: t('agents.auto.next'), from: 'md', cell: (row) => <When at={row.nextRunAt} /> },
   ];

@@ -56,7 +56,7 @@ export function Chat({ agent }: { agent: AgentFieldsFragment }) {
     });
     setFollower(next);
   };
-  const shown = messages.filter(({ role, runID }) => !(role === 'ASSISTANT' && follower && runID === live.state.runId));
+  const shown = messages.filter(({ role, runId }) => !(role === 'ASSISTANT' && follower && runId === live.state.runId));
   const isStored = shown.at(-1)?.role === 'USER' && shown.at(-1)?.content === sent;
   const isBusy = follower !== null && !isOver && live.connection !== 'failed';
   const isNew = shown.length === 0 && !follower;
@@ -117,8 +117,8 @@ function MessageView({ message, agentId, onCite }: { message: Message; agentId: 
   return (
     <Stack gap={4} align="flex-start">
       <Markdown cite={(n) => <Citation n={n} sources={sources} onCite={onCite} />}>{message.content}</Markdown>
-      {message.runID && (
-        <Anchor component={Link} to={`/agents/${agentId}/runs/${message.runID}`} size="xs">
+      {message.runId && (
+        <Anchor component={Link} to={`/agents/${agentId}/runs/${message.runId}`} size="xs">
           {t('agents.chat.steps')}
         </Anchor>
       )}

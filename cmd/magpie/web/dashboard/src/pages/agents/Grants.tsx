@@ -39,7 +39,7 @@ export function Grants({ agentId }: { agentId: string }) {
       ),
     },
     { key: 'scope', title: t('agents.grant.scope'), cell: (grant) => t(`agents.grant.scope.${grant.scope}`) },
-    { key: 'for', title: t('agents.grant.for'), from: 'sm', cell: (grant) => nameOf(grant.personID) },
+    { key: 'for', title: t('agents.grant.for'), from: 'sm', cell: (grant) => nameOf(grant.personId) },
     { key: 'by', title: t('agents.grant.by'), from: 'md', cell: (grant) => nameOf(grant.createdBy) },
     { key: 'at', title: t('common.created'), from: 'sm', cell: (grant) => <Ago at={grant.createdAt} /> },
     {

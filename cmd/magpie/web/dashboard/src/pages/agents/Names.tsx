@@ -16,7 +16,7 @@ export function usePeople(): { people: Person[]; nameOf: (id: string | null | un
   const me = useMe();
   const [{ data }] = useQuery({ query: ApprovalsPeopleDocument, requestPolicy: 'cache-first' });
   const people = (data?.members.edges ?? []).flatMap((edge) =>
-    edge?.node ? [{ id: edge.node.userID, name: edge.node.user.name || edge.node.user.email }] : [],
+    edge?.node ? [{ id: edge.node.userId, name: edge.node.user.name || edge.node.user.email }] : [],
   );
   const nameOf = (id: string | null | undefined) => {
     if (!id) return t('agents.everybody');

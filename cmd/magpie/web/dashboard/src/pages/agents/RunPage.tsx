@@ -40,7 +40,7 @@ export function RunPage() {
       above={above}
       actions={
         run && (
-          <ButtonLink to="/agents/$agentId" params={{ agentId }} search={{ conversation: run.conversationID }} variant="default">
+          <ButtonLink to="/agents/$agentId" params={{ agentId }} search={{ conversation: run.conversationId }} variant="default">
             {t('agents.run.conversation')}
           </ButtonLink>
         )

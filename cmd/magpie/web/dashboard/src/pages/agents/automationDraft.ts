@@ -69,7 +69,7 @@ export function ofTemplate(template: Template): Draft {
 
 // ofAutomation returns the draft of a stored automation.
 export function ofAutomation(row: AutomationFieldsFragment): Draft {
-  return { ...row, description: row.description ?? '', agentId: row.agentID, conditions: row.conditions as unknown as Rule[] };
+  return { ...row, description: row.description ?? '', agentId: row.agentId, conditions: row.conditions as unknown as Rule[] };
 }
 
 // clean leaves out what is not set.

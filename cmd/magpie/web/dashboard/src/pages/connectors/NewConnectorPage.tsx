@@ -71,8 +71,8 @@ function readDraft(kind: Kind, collection: string | null): Draft {
   sessionStorage.removeItem(draftKey(kind.name));
   if (stored) return JSON.parse(stored) as Draft;
   const schedule = kind.acceptsFiles
-    ? { syncStrategy: 'manual', scheduleInterval: '6h' }
-    : { syncStrategy: 'scheduled', scheduleInterval: kind.database ? '24h' : '6h' };
+    ? { syncStrategy: 'MANUAL', scheduleInterval: '6h' }
+    : { syncStrategy: 'SCHEDULED', scheduleInterval: kind.database ? '24h' : '6h' };
   return { name: kind.title, collection, config: {}, schedule };
 }
 

@@ -62,7 +62,7 @@ const columns = (): Column<Entry>[] => [
     key: 'target',
     title: t('insights.audit.target'),
     cell: (entry) => {
-      const page = pageOf(entry.targetKind, entry.targetID, entry.action);
+      const page = pageOf(entry.targetKind, entry.targetId, entry.action);
       const name = entry.targetName || entry.targetKind;
       return page ? (
         <Anchor component={Link} to={page} size="sm" className="wrap">

@@ -12,7 +12,7 @@ export function Changes({ entry }: { entry: Entry }) {
   const [open, setOpen] = useState(false);
   const id = useId();
   const { changes } = entry;
-  if (changes.length === 0 && !entry.requestID) return null;
+  if (changes.length === 0 && !entry.requestId) return null;
   return (
     <Stack gap={4}>
       <Anchor component="button" type="button" size="sm" aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)} ta="left">
@@ -45,9 +45,9 @@ export function Changes({ entry }: { entry: Entry }) {
                 </Table.Tbody>
               </Table>
             )}
-            {entry.requestID && (
+            {entry.requestId && (
               <Text size="xs" c="dimmed" className="mono wrap">
-                {t('common.requestId', { id: entry.requestID })}
+                {t('common.requestId', { id: entry.requestId })}
               </Text>
             )}
           </>

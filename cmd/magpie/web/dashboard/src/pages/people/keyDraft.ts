@@ -47,7 +47,7 @@ export function draftOf(key: KeyRowFragment): KeyDraft {
     defaultCollection: key.defaultCollection ?? null,
     allowedHosts: key.allowedHosts,
     allowedReferers: key.allowedReferers,
-    widgetModelId: key.widgetModelID ?? null,
+    widgetModelId: key.widgetModelId ?? null,
     widgetContext: key.widgetContext ?? '',
     requireSignature: key.requireSignature,
     databaseTools: key.databaseTools,

@@ -25,7 +25,7 @@ export function Connection({ integration, provider, reload }: { integration: Int
   const [entering, setEntering] = useState(false);
   const [starting, setStarting] = useState(false);
   const disconnect = useAction(ToolsDisconnectDocument, { success: t('tools.disconnected') });
-  const mine = integration.connections?.find(({ personID }) => (isShared ? !personID : personID === me.user.id));
+  const mine = integration.connections?.find(({ personId }) => (isShared ? !personId : personId === me.user.id));
   // The route sets a cookie, by which the same browser must come back.
   const authorize = async () => {
     setStarting(true);

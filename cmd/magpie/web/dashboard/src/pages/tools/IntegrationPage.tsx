@@ -52,7 +52,7 @@ export function IntegrationPage() {
   }
   const integration = data.toolIntegration;
   const provider = all?.toolProviders.find(({ name }) => name === integration.provider);
-  const mayChange = integration.ownerScope === 'PERSONAL' ? integration.personID === me.user.id : isEditor;
+  const mayChange = integration.ownerScope === 'PERSONAL' ? integration.personId === me.user.id : isEditor;
   return (
     <Page
       title={integration.name}

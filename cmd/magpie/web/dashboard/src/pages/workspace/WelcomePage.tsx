@@ -62,7 +62,7 @@ export function WelcomePage() {
   const bodies: Record<Step, ReactNode> = {
     source: <FirstSource collections={collections} connector={connector} reload={reload} next={() => open('sync')} />,
     sync: <WatchSync connector={connector} reload={reload} next={() => open('search')} />,
-    search: <TrySearch collection={connector?.collectionID} next={() => open('publish')} />,
+    search: <TrySearch collection={connector?.collectionId} next={() => open('publish')} />,
     publish: <Publish isAdmin={isAdmin} />,
   };
   return (

@@ -1,9 +1,10 @@
 import { Group, SegmentedControl, Select, Stack, Text } from '@mantine/core';
 import { useId } from 'react';
+import type { ConnectorSyncStrategy } from '../../../gql/schema';
 import { t } from '../../../i18n';
 
 export interface Schedule {
-  syncStrategy: string;
+  syncStrategy: ConnectorSyncStrategy;
   scheduleInterval: string;
 }
 
@@ -20,7 +21,7 @@ export function ScheduleFields({
   error?: string;
 }) {
   const id = useId();
-  const isScheduled = schedule.syncStrategy === 'scheduled';
+  const isScheduled = schedule.syncStrategy === 'SCHEDULED';
   return (
     <Stack gap={4}>
       <Text size="sm" fw={500} id={id}>
@@ -29,11 +30,11 @@ export function ScheduleFields({
       <Group align="flex-end" gap="sm">
         <SegmentedControl
           aria-labelledby={id}
-          value={isScheduled ? 'scheduled' : 'manual'}
+          value={schedule.syncStrategy}
           onChange={(syncStrategy) => onChange({ ...schedule, syncStrategy })}
           data={[
-            { value: 'manual', label: t('connectors.schedule.manual') },
-            { value: 'scheduled', label: t('connectors.schedule.scheduled') },
+            { value: 'MANUAL', label: t('connectors.schedule.manual') },
+            { value: 'SCHEDULED', label: t('connectors.schedule.scheduled') },
           ]}
         />
         {isScheduled && (
@@ -54,6 +55,6 @@ export function ScheduleFields({
 // scheduleText says a schedule in words.
 export function scheduleText({ syncStrategy, scheduleInterval }: Schedule): string {
   const interval = intervals.find((one) => one === scheduleInterval);
-  if (syncStrategy !== 'scheduled') return t('connectors.schedule.manual');
+  if (syncStrategy !== 'SCHEDULED') return t('connectors.schedule.manual');
   return interval ? t(`connectors.interval.${interval}`) : scheduleInterval;
 }

@@ -100,14 +100,14 @@ export function ItemTable({ connectorId, jobId, turn }: { connectorId: string; j
           {
             key: 'path',
             title: t('connectors.path'),
-            cell: ({ path, sourceID, documentID, reason }) => (
+            cell: ({ path, sourceId, documentId, reason }) => (
               <>
-                {documentID ? (
-                  <Anchor component={Link} to={`/documents/${documentID}` as string} size="sm">
-                    {path || sourceID}
+                {documentId ? (
+                  <Anchor component={Link} to={`/documents/${documentId}` as string} size="sm">
+                    {path || sourceId}
                   </Anchor>
                 ) : (
-                  <Text size="sm">{path || sourceID}</Text>
+                  <Text size="sm">{path || sourceId}</Text>
                 )}
                 {reason && (
                   <Text size="xs" c="dimmed">

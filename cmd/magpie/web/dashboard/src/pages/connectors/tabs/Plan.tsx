@@ -140,10 +140,10 @@ function Result({ connectorId, jobId, turn }: { connectorId: string; jobId: stri
           {
             key: 'path',
             title: t('connectors.path'),
-            cell: ({ path, documentID, reason }) => (
+            cell: ({ path, documentId, reason }) => (
               <>
-                {documentID ? (
-                  <Anchor component={Link} to={`/documents/${documentID}` as string} size="sm">
+                {documentId ? (
+                  <Anchor component={Link} to={`/documents/${documentId}` as string} size="sm">
                     {path}
                   </Anchor>
                 ) : (

@@ -35,11 +35,11 @@ const scheduleOf = ({ docSync, schemaSync }: Connector): Schedule => {
   return { syncStrategy, scheduleInterval };
 };
 
-const connectionOf = ({ config, grantID }: Connector): Connection => ({
+const connectionOf = ({ config, grantId }: Connector): Connection => ({
   ...emptyConnection,
   config: config as Values,
-  grant: grantID ?? null,
-  byOAuth: Boolean(grantID),
+  grant: grantId ?? null,
+  byOAuth: Boolean(grantId),
 });
 
 function Form({ connector, kind }: { connector: Connector; kind: Kind }) {
@@ -76,7 +76,7 @@ function Form({ connector, kind }: { connector: Connector; kind: Kind }) {
     if (!isRight) focusMistake(form.current);
     return isRight;
   };
-  const before = { config: connector.config as Values, grant: connector.grantID ?? null };
+  const before = { config: connector.config as Values, grant: connector.grantId ?? null };
   const save = async () => {
     if (!check()) return;
     const times = kind.database ? { schemaSync: schedule } : { docSync: schedule };

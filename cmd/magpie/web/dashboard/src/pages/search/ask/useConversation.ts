@@ -62,7 +62,7 @@ export function useConversation(id: string | null): Conversation {
         setState((old) => ({ ...old, loading: false, error }));
         return;
       }
-      const { title, collectionID, messages } = data.conversation;
+      const { title, collectionId, messages } = data.conversation;
       const { hasPreviousPage, startCursor } = messages.pageInfo;
       const page = {
         messages: messages.edges?.flatMap((edge) => edge?.node ?? []) ?? [],
@@ -70,7 +70,7 @@ export function useConversation(id: string | null): Conversation {
       };
       setState((old) => ({
         title,
-        collection: collectionID ?? null,
+        collection: collectionId ?? null,
         ...withPage(old, page, before !== null),
         loading: false,
         error: null,

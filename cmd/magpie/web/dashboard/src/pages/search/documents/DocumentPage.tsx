@@ -109,7 +109,7 @@ export function DocumentPage() {
           </Tabs.Panel>
           {isAdmin && (
             <Tabs.Panel value="readers">
-              <Readers documentId={id} connectorId={known.connectorID} onChanged={() => again({ requestPolicy: 'network-only' })} />
+              <Readers documentId={id} connectorId={known.connectorId} onChanged={() => again({ requestPolicy: 'network-only' })} />
             </Tabs.Panel>
           )}
           <Tabs.Panel value="passages">
@@ -149,7 +149,7 @@ function State({ document }: { document: DocumentsFieldsFragment }) {
 function Actions({ document }: { document: DocumentsFieldsFragment }) {
   const mayChange = useMay('EDITOR');
   const navigate = useNavigate();
-  const { id, connectorID: connectorId, title, path, url } = document;
+  const { id, connectorId: connectorId, title, path, url } = document;
   const remove = useAction(DocumentsDeleteDocument);
   const restore = useAction(DocumentsRestoreDocument, { success: t('search.doc.restored') });
   const deleteIt = async () => {

@@ -71,8 +71,8 @@ function DocumentList() {
   useChanges(state.connector, state.collection, list.reload);
   const mayChange = useMay('EDITOR');
   const restore = useAction(DocumentsRestoreDocument, { success: t('search.doc.restored') });
-  const bringBack = async ({ id, connectorID }: Row) => {
-    if (await restore.run({ id, connectorId: connectorID })) list.reload();
+  const bringBack = async ({ id, connectorId }: Row) => {
+    if (await restore.run({ id, connectorId: connectorId })) list.reload();
   };
   const isNarrowed = Boolean(state.q || state.collection || state.connector || state.status || state.restricted !== undefined);
   const columns: Column<Row>[] = [
