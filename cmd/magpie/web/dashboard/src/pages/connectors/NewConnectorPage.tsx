@@ -70,7 +70,7 @@ function readDraft(kind: Kind, collection: string | null): Draft {
   const stored = sessionStorage.getItem(draftKey(kind.name));
   sessionStorage.removeItem(draftKey(kind.name));
   if (stored) return JSON.parse(stored) as Draft;
-  const schedule = kind.acceptsFiles
+  const schedule: Schedule = kind.acceptsFiles
     ? { syncStrategy: 'MANUAL', scheduleInterval: '6h' }
     : { syncStrategy: 'SCHEDULED', scheduleInterval: kind.database ? '24h' : '6h' };
   return { name: kind.title, collection, config: {}, schedule };
