@@ -65,7 +65,8 @@ type Config struct {
 	// BackupKeep is the number of backups that stay; 0 keeps all.
 	BackupKeep int `env:"BACKUP_KEEP" envDefault:"0"`
 
-	// SessionKey signs session tokens: base64 of at least 32 bytes, the same on every node.
+	// SessionKey signs session tokens: base64 of at least 32 bytes, the same on every node. Further ones after commas
+	// verify older tokens.
 	SessionKey Secret `env:"SESSION_KEY"`
 	// SignUp says who may create a workspace: first (while there is no person), open (everybody) or off.
 	SignUp string `env:"SIGN_UP" envDefault:"first"`

@@ -162,12 +162,15 @@ func TestRedisURLForms(t *testing.T) {
 
 func TestKeysAreRead(t *testing.T) {
 	t.Parallel()
-	c, err := load("SESSION_KEY="+key('s'), "SECRET_KEYS=new:"+key('n')+", old:"+key('o'))
+	c, err := load("SESSION_KEY="+key('s')+", "+key('t'), "SECRET_KEYS=new:"+key('n')+", old:"+key('o'))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(c.SigningKey()) != strings.Repeat("s", 32) {
-		t.Errorf("signing key %q", c.SigningKey())
+	if signing := c.SigningKeys(); len(signing) != 2 || string(signing[0]) != strings.Repeat("s", 32) || string(signing[1]) != strings.Repeat("t", 32) {
+		t.Errorf("signing keys %q", signing)
+	}
+	if _, err := load("SESSION_KEY=" + key('s') + ","); err == nil {
+		t.Error("an empty second key was accepted")
 	}
 	keys, current, err := c.SealingKeys()
 	if err != nil || current != "new" || string(keys["old"]) != strings.Repeat("o", 32) || len(keys) != 2 {

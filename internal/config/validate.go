@@ -67,7 +67,7 @@ func (c *Config) Validate() error {
 		{"BACKUP_RECIPIENTS", func() error { return checkRecipients(c.BackupRecipientList()) }},
 		{"BACKUP_KEEP", func() error { return checkRange(c.BackupKeep, 0, 100_000) }},
 		{"UPLOAD_LIMIT", func() error { return checkPositive(c.UploadLimit > 0) }},
-		{"SESSION_KEY", func() error { _, err := c.sessionKey(); return err }},
+		{"SESSION_KEY", func() error { _, err := c.sessionKeys(); return err }},
 		{"SIGN_UP", func() error { return checkOneOf(c.SignUp, "first", "open", "off") }},
 		{"INVITATION_LIFETIME", func() error { return checkDuration(c.InvitationLifetime.Duration(), time.Hour, 365*24*time.Hour) }},
 		{"SECRET_KEYS", func() error { _, _, err := c.SealingKeys(); return err }},
@@ -136,21 +136,24 @@ func (c *Config) Require(names ...string) error {
 	return nil
 }
 
-// SigningKey returns the bytes of SESSION_KEY, or nil.
-func (c *Config) SigningKey() []byte {
-	key, _ := c.sessionKey() // Validate has checked it
-	return key
+// SigningKeys returns the keys of SESSION_KEY, the one that signs first, or nil.
+func (c *Config) SigningKeys() [][]byte {
+	keys, _ := c.sessionKeys() // Validate has checked them
+	return keys
 }
 
-func (c *Config) sessionKey() ([]byte, error) {
+func (c *Config) sessionKeys() (keys [][]byte, err error) {
 	if c.SessionKey == "" {
 		return nil, nil
 	}
-	key, ok := decode(c.SessionKey.Reveal())
-	if !ok || len(key) < minSessionKey {
-		return nil, errors.New("must be base64 of at least 32 random bytes (openssl rand -base64 32)")
+	for text := range strings.SplitSeq(c.SessionKey.Reveal(), ",") {
+		key, ok := decode(text)
+		if !ok || len(key) < minSessionKey {
+			return nil, errors.New("must be base64 of at least 32 random bytes (openssl rand -base64 32), or several of them separated by commas, the one that signs first")
+		}
+		keys = append(keys, key)
 	}
-	return key, nil
+	return keys, nil
 }
 
 // SealingKeys returns the keys of SECRET_KEYS by id, and the id of the current key.

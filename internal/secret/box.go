@@ -125,6 +125,9 @@ func (b *Box) Open(sealed, aad []byte) ([]byte, error) {
 	return plain, nil
 }
 
+// Current returns the id of the key that the Box seals with.
+func (b *Box) Current() string { return b.current }
+
 // Stale reports whether a secret was sealed with another key than the current one.
 func (b *Box) Stale(sealed []byte) bool {
 	header, _, err := split(sealed)

@@ -47,6 +47,7 @@ type grammar struct {
 	Health  healthCommand  `cmd:"" group:"run" help:"Ask a server or worker on this machine whether it is ready."`
 	Migrate migrateCommand `cmd:"" group:"run" help:"Bring the database schema up to date, or show where it stands."`
 	Backup  backupCommand  `cmd:"" group:"run" help:"Save the database and the uploaded files, encrypted; check and list backups."`
+	Secrets secretsCommand `cmd:"" group:"run" help:"Change the key of SECRET_KEYS: what is sealed with which key, and seal it again."`
 	Restore restoreCommand `cmd:"" group:"run" help:"Restore a backup into an empty database."`
 
 	Users        usersCommand        `cmd:"" group:"operate" help:"People who may sign in."`

@@ -334,14 +334,14 @@ func (a *App) now() time.Time { return a.clock.Now().Truncate(time.Microsecond) 
 
 // openAccess creates authentication and encryption of secrets.
 func (a *App) openAccess() (err error) {
-	key := a.Config.SigningKey()
-	if key == nil {
+	signing := a.Config.SigningKeys()
+	if len(signing) == 0 {
 		// A process without a server signs no sessions.
-		key = make([]byte, 32)
-		_, _ = rand.Read(key) // documented never to fail
+		signing = [][]byte{make([]byte, 32)}
+		_, _ = rand.Read(signing[0]) // documented never to fail
 	}
 	a.limiter = ratelimit.New(ratelimit.Options{Redis: a.Redis, Log: a.Log})
-	if a.Accounts, err = authn.NewAccounts(a.DB.Ent, authn.NewPasswords(), key, a.clock.Now,
+	if a.Accounts, err = authn.NewAccounts(a.DB.Ent, authn.NewPasswords(), signing[0], a.clock.Now, authn.WithOlderKeys(signing[1:]),
 		authn.WithAccountLog(a.Log), authn.WithTokenLimit(a.limiter, a.Config.TokenRateLimit)); err != nil {
 		return fmt.Errorf("SESSION_KEY: %w", err)
 	}

@@ -26,6 +26,7 @@ type Accounts struct {
 	ent       *ent.Client
 	passwords *Passwords
 	key       []byte
+	keys      [][]byte // that verify; key is the first
 	now       func() time.Time
 	log       *slog.Logger
 	sessions  *ttlcache.Cache[uuid.UUID, cachedSession]
@@ -41,6 +42,12 @@ type AccountOption func(*Accounts)
 // WithAccountLog sets the log for warnings. Default: discard.
 func WithAccountLog(log *slog.Logger) AccountOption { return func(a *Accounts) { a.log = log } }
 
+// WithOlderKeys sets keys that verify tokens beside the one that signs them, so that a
+// change of the key ends no session.
+func WithOlderKeys(keys [][]byte) AccountOption {
+	return func(a *Accounts) { a.keys = append(a.keys, keys...) }
+}
+
 // NewAccounts returns the accounts of a database. key signs the tokens, has at
 // least 32 bytes and is the same on all nodes. If now is nil, NewAccounts uses
 // time.Now. A clock that is set back may keep an ended session valid.
@@ -51,7 +58,7 @@ func NewAccounts(client *ent.Client, passwords *Passwords, key []byte, now func(
 	if now == nil {
 		now = time.Now
 	}
-	a := &Accounts{ent: client, passwords: passwords, key: key, now: now, log: slog.New(slog.DiscardHandler)}
+	a := &Accounts{ent: client, passwords: passwords, key: key, keys: [][]byte{key}, now: now, log: slog.New(slog.DiscardHandler)}
 	for _, o := range options {
 		o(a)
 	}

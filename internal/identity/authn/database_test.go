@@ -159,6 +159,45 @@ func TestAccessTokensExpireAndCannotBeForged(t *testing.T) {
 	}
 }
 
+// While the key changes, some nodes sign with the old one and some with the new one. Each
+// accepts the tokens of the others; without the old key, its tokens end.
+func TestAChangeOfTheKeyEndsNoSession(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	h.workspace(t, "ada@example.com")
+	oldKey, newKey := bytes.Repeat([]byte{7}, 32), bytes.Repeat([]byte{8}, 32)
+	node := func(signs []byte, older ...[]byte) *authn.Accounts {
+		a, err := authn.NewAccounts(h.db.Ent, authn.NewPasswords(), signs, h.clock.now, authn.WithOlderKeys(older))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(a.Close)
+		return a
+	}
+	prepared, changed, ended := node(oldKey, newKey), node(newKey, oldKey), node(newKey)
+	tokens, err := h.accounts.SignIn(t.Context(), "ada@example.com", password) // by the old key
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := tokens
+	for turn, a := range []*authn.Accounts{prepared, changed, prepared, changed, ended} {
+		if turn < 4 {
+			if _, err := a.Authenticate(t.Context(), tokens.Access); err != nil {
+				t.Errorf("turn %d: access: %v", turn, err)
+			}
+		}
+		if tokens, err = a.Refresh(t.Context(), tokens.Refresh); err != nil {
+			t.Fatalf("turn %d: refresh: %v", turn, err)
+		}
+	}
+	if _, err := ended.Authenticate(t.Context(), tokens.Access); err != nil {
+		t.Errorf("a token of the new key: %v", err)
+	}
+	if _, err := ended.Authenticate(t.Context(), old.Access); code(err) != apierr.Unauthorized {
+		t.Errorf("a token of the removed key: %v", err)
+	}
+}
+
 func TestARefreshTokenWorksOnceAndItsCopyEndsTheSession(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

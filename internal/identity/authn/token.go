@@ -41,11 +41,11 @@ func (a *Accounts) refreshToken(id uuid.UUID, generation int64) string {
 	raw := make([]byte, refreshMAC, refreshBytes)
 	copy(raw, id[:])
 	binary.BigEndian.PutUint64(raw[refreshNumber:], uint64(generation)) //nolint:gosec // never negative
-	return base64.RawURLEncoding.EncodeToString(append(raw, a.refreshSum(raw)...))
+	return base64.RawURLEncoding.EncodeToString(append(raw, refreshSum(a.key, raw)...))
 }
 
-func (a *Accounts) refreshSum(head []byte) []byte {
-	mac := hmac.New(sha256.New, a.key)
+func refreshSum(key, head []byte) []byte {
+	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("magpie refresh token\x00"))
 	mac.Write(head)
 	return mac.Sum(nil)
@@ -58,7 +58,7 @@ func (a *Accounts) parseRefresh(token string) (id uuid.UUID, generation int64, o
 		return uuid.Nil, 0, false
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || !hmac.Equal(raw[refreshMAC:], a.refreshSum(raw[:refreshMAC])) {
+	if err != nil || !slices.ContainsFunc(a.keys, func(key []byte) bool { return hmac.Equal(raw[refreshMAC:], refreshSum(key, raw[:refreshMAC])) }) {
 		return uuid.Nil, 0, false
 	}
 	return uuid.UUID(raw[:refreshNumber]), int64(binary.BigEndian.Uint64(raw[refreshNumber:refreshMAC])), true //nolint:gosec // what was put in
@@ -69,7 +69,7 @@ func (a *Accounts) parseRefresh(token string) (id uuid.UUID, generation int64, o
 // audience.
 func (a *Accounts) parseAccess(token, audience string) (uuid.UUID, bool) {
 	var claims jwt.RegisteredClaims
-	_, err := jwt.ParseWithClaims(token, &claims, func(*jwt.Token) (any, error) { return a.key, nil },
+	_, err := jwt.ParseWithClaims(token, &claims, func(*jwt.Token) (any, error) { return a.verificationKeys(), nil },
 		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithExpirationRequired(),
 		jwt.WithIssuer(issuer), jwt.WithTimeFunc(a.now))
 	if err != nil || !slices.Equal(claims.Audience, audiences(audience)) {
@@ -77,6 +77,15 @@ func (a *Accounts) parseAccess(token, audience string) (uuid.UUID, bool) {
 	}
 	id, err := uuid.Parse(claims.ID)
 	return id, err == nil
+}
+
+// verificationKeys returns the keys of which one must have signed a token.
+func (a *Accounts) verificationKeys() jwt.VerificationKeySet {
+	set := jwt.VerificationKeySet{Keys: make([]jwt.VerificationKey, len(a.keys))}
+	for i, key := range a.keys {
+		set.Keys[i] = key
+	}
+	return set
 }
 
 // audiences returns the claim of a token for an audience.
