@@ -28,6 +28,17 @@ type Collection struct {
 	UpdatedAt      time.Time       `json:"updatedAt"`
 	Stats          CollectionStats `json:"stats"`
 	ConnectorIDs   []uuid.UUID     `json:"connectorIds,omitempty"`
+	ModelChange    *ModelChange    `json:"modelChange,omitempty"` // nil for none, and in lists
+}
+
+// A ModelChange is a change of a collection's embedding model that has not ended.
+type ModelChange struct {
+	Model    string     `json:"model"`
+	State    string     `json:"state"`
+	Passages *int       `json:"passages"`
+	Embedded *int       `json:"embedded"`
+	Reason   *string    `json:"reason"`
+	FailedAt *time.Time `json:"failedAt"`
 }
 
 // A Connector is a source that fills a collection.

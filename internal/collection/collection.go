@@ -30,6 +30,8 @@ type Options struct {
 	Index      *index.Store
 	Connectors *connector.Connectors
 	Attempts   Attempts
+	// Probe finds out whether a model works; embed.Probe when nil.
+	Probe func(context.Context, embed.Embedder) error
 	// QuoteServices shows what the service of a model said when it failed.
 	QuoteServices bool
 	Now           func() time.Time
@@ -40,7 +42,12 @@ type Options struct {
 type Collections struct{ o Options }
 
 // New returns a Collections.
-func New(o Options) *Collections { return &Collections{o} }
+func New(o Options) *Collections {
+	if o.Probe == nil {
+		o.Probe = embed.Probe
+	}
+	return &Collections{o}
+}
 
 func (c *Collections) client(ctx context.Context) *ent.Client {
 	return transaction.Client(ctx, c.o.Ent)
@@ -153,7 +160,7 @@ func (c *Collections) probe(ctx context.Context, id uuid.UUID, model string) err
 		return err
 	}
 	embedder, _ := c.o.Models.Lookup(model)
-	err = embed.Probe(ctx, embedder)
+	err = c.o.Probe(ctx, embedder)
 	switch {
 	case err == nil:
 		return nil

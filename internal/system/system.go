@@ -3,6 +3,7 @@ package system
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,6 +129,9 @@ func (s *System) Report(ctx context.Context, scope viewer.Scope) (*Report, error
 	}
 	s.readRedis(ctx, r)
 	s.readModels(r)
+	if err := s.readFingerprints(ctx, r); err != nil {
+		return nil, fmt.Errorf("report the state of the system: %w", err)
+	}
 	if err := s.readWorkspace(ctx, r, workspace); err != nil {
 		return nil, fmt.Errorf("report the state of the system: %w", err)
 	}
@@ -219,6 +223,26 @@ func (s *System) readModels(r *Report) {
 	if chats == 0 {
 		r.warn("NO_CHAT_MODEL", "No chat model is configured, so that answers quote passages and agents only look things up.", "Set LLM_CONFIG, or LLM_BASE_URL and LLM_MODEL.")
 	}
+}
+
+// readFingerprints warns of models that give other vectors than before.
+func (s *System) readFingerprints(ctx context.Context, r *Report) error {
+	rows, err := s.o.Pool.Query(ctx, "select model, reason from embedding_fingerprints where changed_at is not null order by model")
+	if err != nil {
+		return fmt.Errorf("read the fingerprints of models: %w", err)
+	}
+	var name, reason string
+	_, err = pgx.ForEachRow(rows, []any{&name, &reason}, func() error {
+		if slices.ContainsFunc(s.o.Models, func(m ConfiguredModel) bool { return m.Kind == "embedding" && m.Name == name }) {
+			r.warn("MODEL_CHANGED", fmt.Sprintf("The embedding model %q gives other vectors than before. %s", name, reason),
+				fmt.Sprintf("Configure the model under a new name and change its collections to that. If its vectors fit the stored ones, run `magpie models accept %s`.", name))
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read the fingerprints of models: %w", err)
+	}
+	return nil
 }
 
 func (s *System) readWorkspace(ctx context.Context, r *Report, workspace uuid.UUID) error {

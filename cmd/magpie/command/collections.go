@@ -29,6 +29,9 @@ func (collectionsList) Run(r *runtime) error {
 		if err != nil {
 			return err
 		}
+		if err := readChanges(r, api, rows); err != nil {
+			return err
+		}
 		return r.console.Result(rows, func() {
 			table := make([][]string, 0, len(rows))
 			for _, row := range rows {
@@ -37,6 +40,7 @@ func (collectionsList) Run(r *runtime) error {
 			}
 			r.console.Table([]string{"ID", "NAME", "DOCUMENTS", "PASSAGES", "SIZE", "LAST SYNC"}, table,
 				"There is no collection yet; make one with `magpie collections create NAME`.")
+			r.noteChanges(rows)
 		})
 	})
 }
@@ -88,7 +92,7 @@ func (c collectionsShow) Run(r *runtime) error {
 				connectors = append(connectors, id.String())
 			}
 			r.console.Pairs([2]string{"id", row.ID.String()}, [2]string{"name", row.Name}, [2]string{"description", text(row.Description)},
-				[2]string{"embedding model", row.EmbeddingModel}, [2]string{"changing to", text(row.NextModel)},
+				[2]string{"embedding model", row.EmbeddingModel}, [2]string{"changing to", text(row.NextModel)}, [2]string{"change", progress(row.ModelChange)},
 				[2]string{"documents", strconv.Itoa(row.Stats.Documents)},
 				[2]string{"passages", strconv.Itoa(row.Stats.Embeddings)}, [2]string{"size", humanize.Bytes(row.Stats.StorageBytes)},
 				[2]string{"last sync", moment(row.Stats.LastSync)}, [2]string{"connectors", strings.Join(connectors, " ")},

@@ -56,6 +56,7 @@ type grammar struct {
 	Tokens       tokensCommand       `cmd:"" group:"operate" help:"Tokens for /api/v1 and /graphql."`
 	Quota        quotaCommand        `cmd:"" group:"operate" help:"Queries a month of a workspace."`
 	Collections  collectionsCommand  `cmd:"" group:"operate" help:"Collections of documents."`
+	Models       modelsCommand       `cmd:"" group:"operate" help:"Embedding models."`
 	Connectors   connectorsCommand   `cmd:"" group:"operate" help:"Sources that fill collections."`
 	Documents    documentsCommand    `cmd:"" group:"operate" help:"Documents of the collections."`
 	Files        filesCommand        `cmd:"" group:"operate" help:"Files of a file_upload connector."`

@@ -3,11 +3,14 @@ package command_test
 import (
 	"encoding/json"
 	"hash/fnv"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/model/llm/llmtest"
@@ -15,10 +18,16 @@ import (
 )
 
 // embeddings serves vectors of four numbers over the OpenAI protocol.
-func embeddings(t *testing.T) (address string, asked *atomic.Int64) {
+func embeddings(t *testing.T) (address string, asked *atomic.Int64, down *atomic.Bool) {
 	t.Helper()
-	asked = new(atomic.Int64)
+	asked, down = new(atomic.Int64), new(atomic.Bool)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if down.Load() {
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, `{"error":{"message":"away"}}`)
+			return
+		}
 		var request struct {
 			Model string   `json:"model"`
 			Input []string `json:"input"`
@@ -44,13 +53,26 @@ func embeddings(t *testing.T) (address string, asked *atomic.Int64) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "model": request.Model, "data": rows})
 	}))
 	t.Cleanup(server.Close)
-	return server.URL + "/v1", asked
+	return server.URL + "/v1", asked, down
+}
+
+// exec runs a statement.
+func (s *shell) exec(database, statement string) {
+	s.t.Helper()
+	connection, err := pgx.Connect(s.t.Context(), database)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = connection.Close(s.t.Context()) }()
+	if _, err := connection.Exec(s.t.Context(), statement); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 func TestConfiguredModelsAnswerAndEmbed(t *testing.T) {
 	t.Parallel()
 	chats := llmtest.NewServer(t, llmtest.Reply{Parts: []string{"By hand, ", "once a year [1]."}, Usage: &[2]int{100, 7}})
-	vectors, asked := embeddings(t)
+	vectors, asked, down := embeddings(t)
 	database := testkit.Database(t)
 	s := &shell{t: t, flags: []string{
 		"--config", settingsFile(t, "MIGRATE_DATABASE_URL="+database.OwnerURL,
@@ -103,6 +125,35 @@ func TestConfiguredModelsAnswerAndEmbed(t *testing.T) {
 	requests := chats.Requests()
 	if len(requests) == 0 || requests[0].Authorization != "Bearer hunter3" || requests[0].Body["model"] != "small" {
 		t.Errorf("%+v", requests)
+	}
+	if out := s.ok("models"); !strings.Contains(out, "tiny") || !strings.Contains(out, embed.BuiltinModel) || !strings.Contains(out, "default") {
+		t.Errorf("models: %s", out)
+	}
+	// A service that gives other vectors than the ones that were kept.
+	s.exec(database.OwnerURL, "insert into embedding_fingerprints (model, dimensions, vectors, changed_at, reason) values ('tiny', 3, decode(repeat('0000803f', 24), 'hex'), now(), 'Its vectors have 4 dimensions instead of 3.')")
+	if o := s.run("status"); o.code != 0 || !strings.Contains(o.err, `model_changed: The embedding model "tiny" gives other vectors than before. Its vectors have 4 dimensions instead of 3.`) ||
+		!strings.Contains(o.err, "magpie models accept tiny") {
+		t.Errorf("status: %+v", o)
+	}
+	s.ok("models", "accept", "tiny")
+	s.fails("there is no embedding model", "models", "accept", "unknown")
+	if o := s.run("status"); strings.Contains(o.err, "model_changed") {
+		t.Errorf("status after the model was accepted: %+v", o)
+	}
+	// A change is probed, and shown until it has ended.
+	down.Store(true)
+	s.fails(`the model "tiny" does not work, so that nothing was changed. The service failed or cannot be reached (status 503). It said: away.`, "collections", "update", "Builtin", "--model", "tiny")
+	s.fails("embeddingModel", "collections", "update", "Builtin", "--model", "unknown")
+	down.Store(false)
+	s.exec(database.OwnerURL, "update collections set next_model = 'gone' where name = 'Builtin'")
+	want := "Builtin changes from " + embed.BuiltinModel + " to gone: 0 of 0 passages, failing: This model is no longer configured."
+	for _, arguments := range [][]string{{"collections"}, {"status"}} {
+		if o := s.run(arguments...); o.code != 0 || !strings.Contains(o.err, want) {
+			t.Errorf("%v: %+v", arguments, o)
+		}
+	}
+	if out := s.ok("collections", "show", "Builtin"); !strings.Contains(out, "0 of 0 passages, failing: This model is no longer") {
+		t.Errorf("collections show: %s", out)
 	}
 	if strings.Contains(o.out+o.err, "hunter") {
 		t.Error("a key was printed")

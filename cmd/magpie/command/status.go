@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,8 @@ type statusRow struct {
 	Role      string     `json:"role,omitempty"`
 	Workspace string     `json:"workspace,omitempty"`
 	System    *systemRow `json:"system"` // nil if the caller may not see it
+	// Changing are the collections that change their embedding model.
+	Changing []client.Collection `json:"changing,omitempty"`
 }
 
 type systemRow struct {
@@ -118,10 +121,18 @@ func workspaceName(r *runtime, app *wire.App, id uuid.UUID) (string, error) {
 	return id.String(), err
 }
 
-// readSystem reads the state of the system, which not every caller may see.
+// readSystem reads the state of the system, which not every caller may see, and the changes of models.
 func (s *statusRow) readSystem(r *runtime, api *client.Client) error {
+	rows, err := client.List[client.Collection](r, api, "ListCollections", nil, 0)
+	if err != nil {
+		return err
+	}
+	s.Changing = slices.DeleteFunc(rows, func(row client.Collection) bool { return row.NextModel == nil })
+	if err := readChanges(r, api, s.Changing); err != nil {
+		return err
+	}
 	var got struct{ System systemRow }
-	err := api.Do(r, "SystemState", nil, &got)
+	err = api.Do(r, "SystemState", nil, &got)
 	if hasCode(err, apierr.Forbidden) {
 		return nil
 	}
@@ -177,6 +188,7 @@ func (s *statusRow) print(r *runtime) {
 		}
 	}
 	r.console.Pairs(pairs...)
+	r.noteChanges(s.Changing)
 	if s.System == nil {
 		r.console.Note("Its state is shown to administrators.")
 		return

@@ -28,7 +28,7 @@ type HTTP struct {
 	streams *connection.Server
 	drain   *web.Drain
 	cool    context.CancelFunc // ends warming
-	warming sync.WaitGroup     // the reading of collections into memory
+	warming sync.WaitGroup     // the reading of collections into memory, and the watch over models
 }
 
 // Serve serves the application at the listener. page adds the page to try
@@ -66,6 +66,7 @@ func (h *HTTP) begin(ctx context.Context, server *web.Server) {
 	warming, cool := context.WithCancel(ctx)
 	h.cool = cool
 	h.warming.Go(func() { h.app.Warm(warming) })
+	h.warming.Go(func() { h.app.Fingerprints.Watch(warming) })
 }
 
 func handler(app *wire.App, streams *connection.Server, drain *web.Drain, version string, page bool) (http.Handler, error) {

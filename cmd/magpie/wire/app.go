@@ -65,6 +65,7 @@ import (
 	"github.com/magpie-search/magpie/internal/live/journal"
 	"github.com/magpie-search/magpie/internal/mailer"
 	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/model/fingerprint"
 	"github.com/magpie-search/magpie/internal/queue"
 	"github.com/magpie-search/magpie/internal/ratelimit"
 	"github.com/magpie-search/magpie/internal/search"
@@ -98,20 +99,22 @@ type App struct {
 	Index      *index.Store
 	Parser     *parse.Parser
 	Models     *embed.Registry
-	Search     *search.Engine
-	Chat       *chat.Chat
-	Approvals  *approval.Store
-	Slack      *approvalslack.App // posts approvals
-	slackAPI   *slackapi.Client
-	mailAPI    *mailer.API
-	Runs       *run.Runs
-	Queries    *analytics.Log
-	Queue      *queue.Asynq
-	Bus        *syncjob.RedisBus
-	Jobs       *syncjob.Jobs
-	Grants     *oauth.Grants
-	Limiters   *throttle.Limiters
-	SignOn     *signon.SignOn
+	// Fingerprints notices models that give other vectors than before.
+	Fingerprints *fingerprint.Fingerprints
+	Search       *search.Engine
+	Chat         *chat.Chat
+	Approvals    *approval.Store
+	Slack        *approvalslack.App // posts approvals
+	slackAPI     *slackapi.Client
+	mailAPI      *mailer.API
+	Runs         *run.Runs
+	Queries      *analytics.Log
+	Queue        *queue.Asynq
+	Bus          *syncjob.RedisBus
+	Jobs         *syncjob.Jobs
+	Grants       *oauth.Grants
+	Limiters     *throttle.Limiters
+	SignOn       *signon.SignOn
 	// Applications are the programs that people connect.
 	Applications *application.Server
 	Inbox        *inbound.Inbox
@@ -258,7 +261,7 @@ func (a *App) open(ctx context.Context) error {
 	limits := a.restLimits()
 	a.resolver = &graph.Resolver{
 		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, Keys: a.Keys, SignOn: a.SignOn,
-		Collections: collection.New(collection.Options{Ent: a.DB.Ent, Models: a.Models, Index: a.Index, Connectors: sources, Attempts: a.Queue, QuoteServices: a.Config.SignUp != "open", Now: a.now}),
+		Collections: collection.New(collection.Options{Ent: a.DB.Ent, Models: a.Models, Index: a.Index, Connectors: sources, Attempts: a.Queue, Probe: a.Fingerprints.Probe, QuoteServices: a.Config.SignUp != "open", Now: a.now}),
 		Documents:   document.New(document.Options{Ent: a.DB.Ent, Index: a.Index, Summaries: summaries, Principals: a.Principals}),
 		WhyNot:      whynot.New(whynot.Options{Ent: a.DB.Ent, Search: a.Search, Principals: a.Principals}),
 		Connectors:  sources, Kinds: a.Kinds, Databases: databases, Grants: a.Grants, Inbox: a.Inbox, Events: a.Events, Automations: a.Automations, Integrations: a.Integrations, Jobs: a.Jobs, Index: a.Index, Search: a.Search,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/magpie-search/magpie/internal/config"
 	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/model/fingerprint"
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
 	"github.com/magpie-search/magpie/internal/model/rerank"
@@ -45,6 +46,7 @@ func (a *App) models() (*llm.Models, error) {
 		return nil, err
 	}
 	a.Models = embedders
+	a.Fingerprints = fingerprint.New(a.DB.Pool, embedders, fingerprint.Options{Log: a.Log})
 	a.closers = append(a.closers, func() error { closeAll(); return nil })
 	return a.chatModels()
 }

@@ -154,7 +154,7 @@ func (m *Remote) Embed(ctx context.Context, texts []string, purpose Purpose) ([]
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return nil, err //nolint:wrapcheck // the first error of batch
+		return nil, err
 	}
 	return vectors, nil
 }
@@ -214,7 +214,7 @@ func (m *Remote) request(ctx context.Context, texts []string, purpose Purpose) (
 	defer cancel()
 	vectors, err := m.protocol.Request(limited, texts, purpose)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // a *provider.Error
+		return nil, err
 	}
 	return vectors, m.check(vectors, len(texts))
 }
