@@ -1,1 +1,0 @@
-import{n as e}from"./Title-CyVqxMKe.js";import{r as t}from"./useRouter-CiSI0VE-.js";import{n}from"./link-BEkM7WXu.js";import{P as r}from"./i18n-wTVHKcjn.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
