@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// vectors is a stand-in of an embedding service, whose answers can be held.
+// vectors is a stand-in of an embedding service. Its answers can be held, but not those to one text, with which a model is
+// tried before a change to it.
 type vectors struct {
 	url string
 
@@ -26,20 +27,20 @@ func newVectors(t *testing.T) *vectors {
 }
 
 func (v *vectors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var request struct{ Input []string }
+	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
 	v.mu.Lock()
 	held := v.held
 	v.mu.Unlock()
-	if held != nil {
+	if held != nil && len(request.Input) > 1 {
 		select {
 		case <-held:
 		case <-r.Context().Done():
 			return
 		}
-	}
-	var request struct{ Input []string }
-	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
 	}
 	rows := make([]object, len(request.Input))
 	for i, text := range request.Input {
