@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/tracing"
 )
 
 // A Syncer does slices of sync jobs (worker/syncer).
@@ -122,6 +123,9 @@ type Options struct {
 	// Observe is called at the beginning of each task with its name; nil for nobody. The
 	// worker calls ended with the error of the task.
 	Observe func(task string) (ended func(error))
+
+	// Tracer begins the spans of tasks; nil traces none.
+	Tracer *tracing.Tracer
 
 	Log *slog.Logger // nil discards
 }

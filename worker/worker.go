@@ -16,6 +16,7 @@ import (
 	"github.com/magpie-search/magpie/internal/queue"
 	"github.com/magpie-search/magpie/internal/store/driverlog"
 	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/tracing"
 )
 
 // A Worker runs until its context ends. Call Run once.
@@ -202,13 +203,32 @@ func (w *Worker) guard(life context.Context, name string, handle func(context.Co
 		w.running.Add(1)
 		defer w.running.Done()
 		ended := w.opt.Observe(name)
+		ctx, span := w.begin(ctx, name, t)
 		err = errPanicked // until the handler returns
-		defer func() { ended(err) }()
+		defer func() {
+			span.End(err)
+			ended(err)
+		}()
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(life, cancel)()
 		return handle(ctx, t.Payload())
 	}
+}
+
+// slowSpan is the least duration of the statements and requests of a task that become
+// spans, since a sync makes many.
+const slowSpan = 100 * time.Millisecond
+
+// begin begins the span of a task, in the trace of the span that queued it.
+func (w *Worker) begin(ctx context.Context, name string, t *asynq.Task) (context.Context, *tracing.Span) {
+	if w.opt.Tracer == nil {
+		return ctx, nil
+	}
+	id, _ := asynq.GetTaskID(ctx)
+	from, _ := asynq.GetQueueName(ctx)
+	return w.opt.Tracer.Begin(ctx, "process "+name,
+		tracing.Root{Kind: tracing.Consumer, Parent: queue.Traceparent(t.Headers()), Slow: slowSpan}, queue.SpanAttributes(from, id, "process")...)
 }
 
 // retryDelay returns the time until asynq delivers a failed task again.

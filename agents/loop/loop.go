@@ -14,6 +14,7 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
 	"github.com/magpie-search/magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/tracing"
 )
 
 // The causes of a failed run.
@@ -319,7 +320,7 @@ type turn struct {
 
 // nextTurn makes one request. If the provider finds the prompt too long,
 // nextTurn repeats the request once with half the material.
-func (r *run) nextTurn(ctx context.Context, step int, final string) (turn, error) {
+func (r *run) nextTurn(ctx context.Context, step int, final string) (made turn, err error) {
 	status := Planning
 	if final != "" {
 		status = Answering
@@ -327,6 +328,11 @@ func (r *run) nextTurn(ctx context.Context, step int, final string) (turn, error
 	if err := r.emitEvent(ctx, Iteration{Number: step, Status: status}); err != nil {
 		return turn{}, err
 	}
+	ctx, span := tracing.Start(ctx, "agent step", slog.Int("magpie.agent.step", step))
+	defer func() {
+		span.Set(slog.Int("magpie.agent.calls", len(made.calls)))
+		span.End(err)
+	}()
 	t, err := r.streamTurn(ctx, step, final)
 	if provider.IsKind(err, provider.KindContextLength) && t.text == "" && ctx.Err() == nil {
 		r.halvings++

@@ -15,6 +15,7 @@ import (
 	"github.com/magpie-search/magpie/agents/policy"
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/safetext"
+	"github.com/magpie-search/magpie/internal/tracing"
 )
 
 const (
@@ -328,6 +329,8 @@ func (r *run) invokeAll(ctx context.Context, invocations []*invocation) error {
 // known whether they took effect.
 func (r *run) invoke(ctx context.Context, inv *invocation, limit time.Duration) {
 	ctx = WithCallInfo(ctx, CallInfo{ID: inv.ID, Key: r.task.ID + ":" + inv.ID, InRun: true})
+	ctx, span := tracing.Start(ctx, "execute_tool "+inv.tool.Name, slog.String("gen_ai.operation.name", "execute_tool"), slog.String("gen_ai.tool.name", inv.tool.Name))
+	defer func() { endCall(span, inv) }()
 	if !inv.tool.Risk.Acts() || r.task.Keeper == nil {
 		inv.result, inv.err = r.loop.invoke(ctx, inv.tool, inv.Arguments, limit)
 		inv.needed, _ = errors.AsType[*AuthRequiredError](inv.err)
@@ -363,6 +366,14 @@ func (r *run) invoke(ctx context.Context, inv *invocation, limit time.Duration) 
 	if err := r.task.Keeper.End(ctx, effect); err != nil {
 		r.loop.opt.Log.ErrorContext(ctx, "result of an acting call not recorded", slog.String("tool", inv.Name), slog.Any("error", err))
 	}
+}
+
+// endCall ends the span of a call. It has nothing of the arguments and the result.
+func endCall(span *tracing.Span, inv *invocation) {
+	if inv.err == nil && inv.Failure != "" {
+		span.Failed("tool_failed")
+	}
+	span.End(inv.err)
 }
 
 // addResult adds the result of a call to the window.

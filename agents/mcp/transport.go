@@ -17,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/tracing"
 )
 
 // Limits of what a server sends, in bytes.
@@ -35,7 +36,7 @@ func newHTTPClient(dial func(ctx context.Context, network, address string) (net.
 		DialContext: dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: time.Minute,
 		MaxIdleConns: 100, MaxIdleConnsPerHost: 5, MaxResponseHeaderBytes: 64 << 10,
 	}
-	return &http.Client{Transport: bounded{transport}, CheckRedirect: stayOnHost}
+	return &http.Client{Transport: bounded{tracing.Transport(transport)}, CheckRedirect: stayOnHost}
 }
 
 var errOtherHost = errors.New("the server redirects to another host, which is not followed")

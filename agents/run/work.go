@@ -27,6 +27,7 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/search"
 	"github.com/magpie-search/magpie/internal/store/transaction"
+	"github.com/magpie-search/magpie/internal/tracing"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -63,11 +64,15 @@ const (
 
 // run executes the run and stores its end.
 func (w *work) run(ctx context.Context) {
+	ctx, span := tracing.Start(ctx, "invoke_agent", slog.String("gen_ai.operation.name", "invoke_agent"), slog.String("gen_ai.agent.id", w.agent.ID.String()),
+		slog.String("magpie.run_id", w.row.ID.String()), slog.String(tracing.WorkspaceKey, w.row.WorkspaceID.String()))
 	if w.citations == nil {
 		w.citations = chat.NewCitations()
 	}
 	w.journal = w.runs.newJournal(w.row, max(w.seq, 1))
 	failure := w.execute(ctx)
+	span.Set(slog.Int("magpie.agent.steps", w.outcome.Iterations), slog.Int("magpie.agent.calls", w.outcome.ToolCalls), slog.Int("magpie.agent.waiting", len(w.outcome.Pending)))
+	defer func() { span.End(failure) }()
 	if failure == nil && len(w.outcome.Pending) > 0 {
 		failure = w.suspend(ctx)
 	}

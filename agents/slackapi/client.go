@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/magpie-search/magpie/internal/httpx"
+	"github.com/magpie-search/magpie/internal/tracing"
 )
 
 // TokenCredential is the name of the credential of an integration that holds the token
@@ -67,10 +68,10 @@ func New(o Options) *Client {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	if c.Transport == nil {
-		c.Transport = &http.Transport{
+		c.Transport = tracing.Transport(&http.Transport{
 			DialContext: o.Dial, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute,
 			TLSHandshakeTimeout: timeout, ResponseHeaderTimeout: timeout,
-		}
+		})
 	}
 	return &Client{opt: o, http: c}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/request/requestid"
 	"github.com/magpie-search/magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/tracing"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -53,7 +54,12 @@ type answer struct {
 func (a *answer) run(readerCtx, workCtx context.Context) {
 	workCtx, cancel := context.WithTimeoutCause(workCtx, a.chat.opt.AnswerTimeout, errTimeout)
 	defer cancel()
+	workCtx, span := tracing.Start(workCtx, "chat answer", slog.String("gen_ai.conversation.id", a.conversation.id.String()), slog.String(tracing.WorkspaceKey, a.viewer.Workspace.String()))
 	err := a.callSafely(workCtx, a.produce)
+	defer func() {
+		span.Set(slog.Int("magpie.chat.sources", len(a.sources())))
+		span.End(err)
+	}()
 	if storeErr := a.storeAnswer(readerCtx); storeErr != nil {
 		a.log(workCtx, slog.LevelError, "answer not stored", storeErr)
 	}
@@ -126,7 +132,9 @@ func (a *answer) findPassages(ctx context.Context, text string, minScore float64
 }
 
 func (a *answer) search(ctx context.Context, q search.Query) (*search.Results, error) {
+	ctx, span := tracing.Start(ctx, "chat retrieval")
 	results, err := a.chat.search.Search(ctx, a.scope, q)
+	span.End(err)
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}

@@ -203,6 +203,24 @@ type Config struct {
 	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info"`
 	LogFormat string     `env:"LOG_FORMAT" envDefault:"text"`
 
+	// OTLPEndpoint is a collector of OpenTelemetry for traces; empty records none. OTLPTracesEndpoint is its whole
+	// address for traces, instead. The other variables are those of OpenTelemetry's specification.
+	OTLPEndpoint       string   `env:"OTEL_EXPORTER_OTLP_ENDPOINT"`
+	OTLPTracesEndpoint string   `env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"`
+	OTLPHeaders        Secret   `env:"OTEL_EXPORTER_OTLP_HEADERS"`
+	OTLPProtocol       string   `env:"OTEL_EXPORTER_OTLP_PROTOCOL" envDefault:"http/protobuf"`
+	OTLPTimeout        int      `env:"OTEL_EXPORTER_OTLP_TIMEOUT" envDefault:"10000"` // milliseconds
+	TracesExporter     string   `env:"OTEL_TRACES_EXPORTER" envDefault:"otlp"`
+	TracesSampler      string   `env:"OTEL_TRACES_SAMPLER" envDefault:"parentbased_always_on"`
+	TracesSamplerArg   string   `env:"OTEL_TRACES_SAMPLER_ARG"`
+	ServiceName        string   `env:"OTEL_SERVICE_NAME" envDefault:"magpie"`
+	ResourceAttributes []string `env:"OTEL_RESOURCE_ATTRIBUTES"`
+	TelemetryDisabled  bool     `env:"OTEL_SDK_DISABLED" envDefault:"false"`
+	// TraceparentNetworks are networks whose requests continue the trace of their traceparent.
+	TraceparentNetworks Networks `env:"TRACEPARENT_NETWORKS"`
+	// TraceparentHosts are hosts that get a traceparent with requests: name, or *.name for all below it.
+	TraceparentHosts []string `env:"TRACEPARENT_HOSTS"`
+
 	// DataDir is the data folder of `magpie dev`; empty is .magpie in this folder or above.
 	DataDir string `env:"MAGPIE_DATA"`
 	// NoColor, Terminal and TerminalColumns are the common variables about the abilities of a terminal.

@@ -113,6 +113,18 @@ func (c *Config) Validate() error {
 		{"AUDIT_RETENTION", func() error { return checkRetention(c.AuditRetention.Duration()) }},
 		{"WORKER_CONCURRENCY", func() error { return checkRange(c.WorkerConcurrency, 0, 1000) }},
 		{"WORKER_LOST_AFTER", func() error { return checkMin(c.WorkerLostAfter, minLostAfter) }},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT", func() error { return checkWebURL(c.OTLPEndpoint) }},
+		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", func() error { return checkWebURL(c.OTLPTracesEndpoint) }},
+		{"OTEL_EXPORTER_OTLP_HEADERS", func() error { _, err := c.TraceHeaders(); return err }},
+		{"OTEL_EXPORTER_OTLP_PROTOCOL", func() error { return checkProtocol(c.OTLPProtocol, c.TracesURL()) }},
+		{"OTEL_EXPORTER_OTLP_TIMEOUT", func() error { return checkRange(c.OTLPTimeout, 1, 600_000) }},
+		{"OTEL_TRACES_EXPORTER", func() error { return checkOneOf(c.TracesExporter, "otlp", "none") }},
+		{"OTEL_TRACES_SAMPLER", func() error {
+			return checkOneOf(c.TracesSampler, SamplerAlwaysOn, SamplerAlwaysOff, SamplerRatio, parentBased+SamplerAlwaysOn, parentBased+SamplerAlwaysOff, parentBased+SamplerRatio)
+		}},
+		{"OTEL_TRACES_SAMPLER_ARG", func() error { _, err := c.samplerRatio(); return err }},
+		{"OTEL_RESOURCE_ATTRIBUTES", func() error { _, err := pairs(c.ResourceAttributes); return err }},
+		{"TRACEPARENT_HOSTS", func() error { return checkHosts(c.TraceparentHosts) }},
 		{"LOG_FORMAT", func() error { return checkOneOf(c.LogFormat, "text", "json") }},
 	}
 	for _, field := range checks {

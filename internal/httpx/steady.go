@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/magpie-search/magpie/internal/tracing"
 )
 
 // ErrStalled is wrapped by the error of a body that arrives too slowly.
@@ -21,7 +23,8 @@ const (
 // Steady returns a transport whose response bodies must arrive steadily: the first
 // byte within 60 s, then 4 KiB or the end in every 30 s. A slower body fails with
 // [ErrStalled]. Only the time in Read counts, so a slow reader is not a slow source.
-func Steady(base http.RoundTripper) http.RoundTripper { return &steady{base: base} }
+// Requests have spans ([tracing.Transport]).
+func Steady(base http.RoundTripper) http.RoundTripper { return &steady{base: tracing.Transport(base)} }
 
 type steady struct{ base http.RoundTripper }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse"
 	"github.com/magpie-search/magpie/internal/ingest/passage"
 	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/tracing"
 )
 
 // Version must be raised when a change of parsing or splitting changes what is stored. Content hashes depend on it.
@@ -98,7 +100,9 @@ func (p *Pipeline) Process(ctx context.Context, in parse.Input) (result *Result,
 	if in.Limits == (document.Limits{}) {
 		in.Limits = p.opt.Limits
 	}
+	start := time.Now()
 	found, err := p.parser.Parse(ctx, in)
+	tracing.After(ctx, tracing.Internal, "sync parse", start, err)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +114,9 @@ func (p *Pipeline) Process(ctx context.Context, in parse.Input) (result *Result,
 	if len(passages) == 0 {
 		return nil, &document.UnsupportedError{Reason: "no text"}
 	}
+	start = time.Now()
 	vectors, err := p.embed(ctx, found.Title, passages)
+	tracing.After(ctx, tracing.Internal, "sync embed", start, err, slog.Int("magpie.passages", len(passages)))
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/magpie-search/magpie/internal/httpx"
 	"github.com/magpie-search/magpie/internal/safetext"
+	"github.com/magpie-search/magpie/internal/tracing"
 )
 
 // APIOptions configure an API. Zero means the default in the comment.
@@ -42,7 +43,7 @@ func NewAPI(o APIOptions) *API {
 		o.Now = time.Now
 	}
 	if o.Transport == nil {
-		o.Transport = &http.Transport{DialContext: o.Dial, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 10 * time.Second}
+		o.Transport = tracing.Transport(&http.Transport{DialContext: o.Dial, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 10 * time.Second})
 	}
 	return &API{opt: o, http: &http.Client{
 		Timeout: timeout, Transport: o.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

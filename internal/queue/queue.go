@@ -9,6 +9,8 @@ import (
 
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/magpie-search/magpie/internal/tracing"
 )
 
 // Asynq is the queue in Redis. It is safe for concurrent use. It uses the client of
@@ -49,7 +51,15 @@ func (a *Asynq) Enqueue(ctx context.Context, t Task) error {
 	return nil
 }
 
-func (a *Asynq) put(ctx context.Context, t Task) error {
+func (a *Asynq) put(ctx context.Context, t Task) (err error) {
+	ctx, span := tracing.StartKind(ctx, tracing.Producer, "send "+t.Name(), spanAttributes(t, "send")...)
+	defer func() {
+		if errors.Is(err, asynq.ErrTaskIDConflict) { // it is in the queue
+			span.End(nil)
+			return
+		}
+		span.End(err)
+	}()
 	payload, err := json.Marshal(t)
 	if err != nil {
 		return fmt.Errorf("encode the task %s: %w", t.ID(), err)
@@ -67,7 +77,8 @@ func (a *Asynq) put(ctx context.Context, t Task) error {
 	// A client registers its queue in Redis once. After a flush only a new client,
 	// which is cheap, does it again.
 	client := asynq.NewClientFromRedisClient(a.redis)
-	if _, err := client.EnqueueContext(ctx, asynq.NewTask(t.Name(), payload), options...); err != nil {
+	task := asynq.NewTaskWithHeaders(t.Name(), payload, traceHeaders(ctx))
+	if _, err := client.EnqueueContext(ctx, task, options...); err != nil {
 		return fmt.Errorf("enqueue the task %s: %w", t.ID(), err)
 	}
 	return nil

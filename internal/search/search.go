@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/tracing"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -27,18 +29,17 @@ const maxAttempts = 4
 // write that ended before it began. Of a sync that is still running it sees whole
 // documents only. A collection of the scope that does not exist has no results. Errors are
 // apierr errors for a query that is not valid.
-func (e *Engine) Search(ctx context.Context, scope viewer.Scope, q Query) (*Results, error) {
+func (e *Engine) Search(ctx context.Context, scope viewer.Scope, q Query) (results *Results, err error) {
 	start := time.Now()
+	ctx, span := tracing.Start(ctx, "search")
+	defer func() { endSearch(span, &q, results, err) }()
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
 	q.setDefaultRanges()
 	question := rank.NewQuestion(e.analyzer, q.Text, q.Filters.language(), q.AsYouType)
 	for attempt := 1; ; attempt++ {
-		states, err := e.states(ctx, scope, &q)
-		if err == nil && attempt == 1 && q.Admit != nil {
-			err = q.Admit(ctx)
-		}
+		states, err := e.admit(ctx, scope, &q, attempt == 1)
 		if err != nil {
 			return nil, fmt.Errorf("search: %w", readable(err))
 		}
@@ -54,17 +55,34 @@ func (e *Engine) Search(ctx context.Context, scope viewer.Scope, q Query) (*Resu
 	}
 }
 
+// admit reads the states of the collections of a query. At the first attempt it charges
+// the query.
+func (e *Engine) admit(ctx context.Context, scope viewer.Scope, q *Query, isFirst bool) (_ []index.State, err error) {
+	ctx, span := tracing.Start(ctx, "search admit")
+	defer func() { span.End(err) }()
+	states, err := e.states(ctx, scope, q)
+	if err == nil && isFirst && q.Admit != nil {
+		err = q.Admit(ctx)
+	}
+	span.Set(slog.Int("magpie.search.collections", len(states)))
+	return states, err
+}
+
 // attempt ranks the passages of the collections with the given states and reads the page of
 // results. complete reports whether all of them could be read.
 func (e *Engine) attempt(ctx context.Context, scope viewer.Scope, states []index.State, q *Query, question *rank.Question, opt openOptions) (_ *Results, complete bool, err error) {
 	passes := q.passes(e.analyzer, question)
 	opt.allCollections = anyUnbounded(passes)
-	s, err := e.open(ctx, scope, states, q, question, opt)
+	opening, span := tracing.Start(ctx, "search open")
+	s, err := e.open(opening, scope, states, q, question, opt)
+	span.End(err)
 	if err != nil {
 		return nil, false, err
 	}
 	defer s.close(ctx)
-	respelling, err := s.respell(ctx, question)
+	spelling, span := tracing.Start(ctx, "search respell")
+	respelling, err := s.respell(spelling, question)
+	span.End(err)
 	if err != nil {
 		return nil, false, err
 	}
@@ -80,7 +98,9 @@ func (e *Engine) attempt(ctx context.Context, scope viewer.Scope, states []index
 	if verify {
 		limit = 0 // others take the places of results that are hidden
 	}
-	ranking, err := e.ranker.Search(ctx, s.parts, question, rank.Options{MinScore: q.MinScore, Lenient: q.Lenient, Now: q.unixNow(), Limit: limit, Explain: q.Explain})
+	scoring, span := tracing.Start(ctx, "search rank")
+	ranking, err := e.ranker.Search(scoring, s.parts, question, rank.Options{MinScore: q.MinScore, Lenient: q.Lenient, Now: q.unixNow(), Limit: limit, Explain: q.Explain})
+	span.End(err)
 	if err != nil {
 		return nil, false, fmt.Errorf("rank: %w", err)
 	}
@@ -124,11 +144,14 @@ func (e *Engine) attempt(ctx context.Context, scope viewer.Scope, states []index
 	}
 	page := ranked[min(q.Offset, len(ranked)):]
 	page = page[:min(q.Limit, len(page))]
-	if err := s.read(ctx, page, hits); err != nil {
+	reading, span := tracing.Start(ctx, "search texts")
+	err = s.read(reading, page, hits)
+	if span.End(err); err != nil {
 		return nil, false, err
 	}
 	complete = true
 	results.Hits = make([]Hit, 0, len(page))
+	_, span = tracing.Start(ctx, "search snippets")
 	excerpter := e.excerpter(ranking.Terms, q.Highlight)
 	for _, r := range page {
 		h := hits[r.Passage]
@@ -141,8 +164,11 @@ func (e *Engine) attempt(ctx context.Context, scope viewer.Scope, states []index
 		h.Explanation, h.Duplicates = s.explanation(&r), duplicates[r.Passage]
 		results.Hits = append(results.Hits, *h)
 	}
+	span.End(nil)
 	if q.Facets != nil && (complete || opt.storedOnly) {
-		if results.Facets, err = s.countFacets(ctx, q, counted, passes); err != nil {
+		counting, span := tracing.Start(ctx, "search facets")
+		results.Facets, err = s.countFacets(counting, q, counted, passes)
+		if span.End(err); err != nil {
 			return nil, false, err
 		}
 	}

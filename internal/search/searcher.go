@@ -142,8 +142,9 @@ func (e *Engine) open(ctx context.Context, scope viewer.Scope, states []index.St
 				return part.Source, err
 			}
 		}
+		c.part.Tier = storedTier.String()
 		if c.snapshot != nil {
-			c.part.Languages = c.snapshot.Languages()
+			c.part.Tier, c.part.Languages = residentTier.String(), c.snapshot.Languages()
 		}
 		if q.Filters.includes(c.state.Collection) {
 			s.parts, s.states = append(s.parts, c.part), append(s.states, c.state)
@@ -158,7 +159,7 @@ func (s *searcher) embed(ctx context.Context, question string) {
 	for i := range s.collections {
 		c := &s.collections[i]
 		p := vectors.part(ctx, c.state.Model)
-		p.Source, p.Languages, p.Readable = c.part.Source, c.part.Languages, c.part.Readable
+		p.Source, p.Tier, p.Languages, p.Readable = c.part.Source, c.part.Tier, c.part.Languages, c.part.Readable
 		c.part = p
 		if i < len(s.parts) {
 			s.parts[i] = p

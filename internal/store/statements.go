@@ -28,7 +28,8 @@ func withoutCounter(ctx context.Context) context.Context {
 	return context.WithValue(ctx, counterKey{}, nil)
 }
 
-// counter counts the statements of a pool, and passes their errors to a poolReset.
+// counter counts and traces the statements of a pool, and passes their errors to a
+// poolReset.
 type counter struct {
 	all   *atomic.Int64
 	reset *poolReset
@@ -47,19 +48,20 @@ func (c counter) one(ctx context.Context) {
 }
 
 // TraceQueryStart implements [pgx.QueryTracer].
-func (c counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+func (c counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, start pgx.TraceQueryStartData) context.Context {
 	c.one(ctx)
-	return ctx
+	return startStatement(ctx, start.SQL, 0)
 }
 
 // TraceQueryEnd implements [pgx.QueryTracer].
-func (c counter) TraceQueryEnd(_ context.Context, _ *pgx.Conn, end pgx.TraceQueryEndData) {
+func (c counter) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, end pgx.TraceQueryEndData) {
+	endStatement(ctx, end.Err)
 	c.reset.after(end.Err)
 }
 
 // TraceBatchStart implements [pgx.BatchTracer].
-func (counter) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
-	return ctx
+func (counter) TraceBatchStart(ctx context.Context, _ *pgx.Conn, start pgx.TraceBatchStartData) context.Context {
+	return startStatement(ctx, "", start.Batch.Len())
 }
 
 // TraceBatchQuery implements [pgx.BatchTracer].
@@ -69,7 +71,9 @@ func (c counter) TraceBatchQuery(ctx context.Context, _ *pgx.Conn, end pgx.Trace
 }
 
 // TraceBatchEnd implements [pgx.BatchTracer].
-func (counter) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
+func (counter) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, end pgx.TraceBatchEndData) {
+	endStatement(ctx, end.Err)
+}
 
 // Statements returns the number of statements that both pools have sent.
 func (d *DB) Statements() int64 { return d.statements.Load() }

@@ -183,6 +183,7 @@ func (e *Engine) Sync(ctx context.Context, t queue.Sync) error {
 		engine: e, run: run, job: jobOf(run), isPlan: run.Job().Mode == entjob.ModePlan,
 		log: e.opt.Log.With(slog.Any("job", run.Job().ID), slog.Any("connector", run.Job().ConnectorID)),
 	}
+	ctx, span := s.begin(ctx, t)
 	runCtx, release := run.Hold(run.Context(ctx))
 	err = s.work(runCtx)
 	cause := context.Cause(runCtx)
@@ -194,6 +195,7 @@ func (e *Engine) Sync(ctx context.Context, t queue.Sync) error {
 	case cause != nil && (err == nil || isInterruption(err)):
 		err = errInterrupted
 	}
+	defer func() { s.end(span, err) }()
 	if err := s.finish(ctx, err); err != nil {
 		// A repetition of this task could not continue the job. The sweeper or a
 		// task that is queued already does.

@@ -15,6 +15,7 @@ import (
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/internal/ingest"
 	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/tracing"
 )
 
 // A sync of a source with a feed reads the changes since the connector's token. It
@@ -128,7 +129,9 @@ func (s *slice) readChanges(ctx context.Context, feeder connectors.Feeder) error
 	for token := s.job.Cursor; ; {
 		seen[token] = true
 		s.state.hold()
-		page, err := feeder.Changes(ctx, token)
+		walking, span := tracing.Start(ctx, "sync changes")
+		page, err := feeder.Changes(walking, token)
+		span.End(err)
 		if err != nil {
 			return classify(err)
 		}

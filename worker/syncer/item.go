@@ -25,6 +25,7 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse"
 	"github.com/magpie-search/magpie/internal/ingest/parse/archive"
 	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/tracing"
 )
 
 // A task is an item whose content must be processed.
@@ -111,7 +112,10 @@ func (s *slice) runTask(ctx context.Context, t task) (err error) {
 	if kept, err := s.keepArchive(ctx, t); kept || err != nil {
 		return err
 	}
+	start := time.Now()
 	content, release, err := s.fetchInFlight(ctx, t.item)
+	s.took.add(&s.took.fetch, start)
+	tracing.After(ctx, tracing.Internal, "sync fetch", start, err, slog.Int("magpie.sync.bytes", len(content)))
 	defer release()
 	switch {
 	case errors.Is(err, errTooLarge):
@@ -131,9 +135,11 @@ func (s *slice) process(ctx context.Context, t task, content []byte) error {
 	if s.job.Mode != entjob.ModeFull && t.known.Live() && bytes.Equal(t.known.Hash, hash[:]) {
 		return s.refreshDocument(ctx, t)
 	}
+	start := time.Now()
 	result, err := s.pipeline.Process(ctx, parse.Input{
 		Name: t.item.Path, MediaType: t.item.MediaType, URL: t.item.URL, Title: t.item.Title, Content: content,
 	})
+	s.took.add(&s.took.process, start)
 	if err != nil {
 		return s.handleProcessError(ctx, t, err)
 	}
@@ -353,7 +359,10 @@ func (s *slice) store(ctx context.Context, t task, size int64, result *ingest.Re
 	if record.Readers = readers; known {
 		record.ReadersAt = s.engine.opt.Now()
 	}
+	start := time.Now()
 	outcome, err := s.engine.index.Put(ctx, s.run.Scope(), s.fence, record)
+	s.took.add(&s.took.store, start)
+	tracing.After(ctx, tracing.Internal, "sync store", start, err, slog.Int("magpie.passages", len(record.Passages)))
 	if err != nil {
 		return s.handleStoreError(ctx, t, err)
 	}

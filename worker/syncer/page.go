@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,12 +18,15 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse/archive"
 	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/tracing"
 )
 
 const maxVersionBytes = 1024
 
 // processPage processes every item of a page.
-func (s *slice) processPage(ctx context.Context, items []connectors.Item) error {
+func (s *slice) processPage(ctx context.Context, items []connectors.Item) (err error) {
+	ctx, span := tracing.Start(ctx, "sync page", slog.Int("magpie.sync.items", len(items)))
+	defer func() { endSpan(span, err) }()
 	if s.isPlan {
 		return s.planItems(ctx, s.sanitize(items))
 	}

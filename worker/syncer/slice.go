@@ -43,6 +43,7 @@ type slice struct {
 	fence    index.Fence
 	start    time.Time
 	pages    int
+	took     stages
 	progress atomic.Bool       // the slice decided an item
 	limiter  *throttle.Limiter // of the source's credentials; nil: none
 	share    shareCheck

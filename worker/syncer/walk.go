@@ -18,6 +18,7 @@ import (
 	"github.com/magpie-search/magpie/ent/syncitem"
 	"github.com/magpie-search/magpie/internal/ingest/entryid"
 	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/tracing"
 )
 
 // walkPages walks the source. It covers only the items that keep accepts, unless
@@ -41,7 +42,9 @@ func (s *slice) walkPages(ctx context.Context, keep func(connectors.Item) bool) 
 // complete.
 func (s *slice) eachPage(ctx context.Context, do func(items []connectors.Item) error) error {
 	for cursor := s.job.Cursor; ; {
-		page, err := s.source.Walk(ctx, cursor)
+		walking, span := tracing.Start(ctx, "sync walk")
+		page, err := s.source.Walk(walking, cursor)
+		span.End(err)
 		if err != nil {
 			return classify(err)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/magpie-search/magpie/internal/client"
 	"github.com/magpie-search/magpie/internal/config"
 	"github.com/magpie-search/magpie/internal/request/requestid"
+	"github.com/magpie-search/magpie/internal/tracing"
 )
 
 // Streams are what a command reads and writes.
@@ -256,7 +257,7 @@ func (r *runtime) logger(c *config.Config) *slog.Logger {
 	if c.LogFormat == "json" {
 		handler = slog.NewJSONHandler(r.streams.Err, options)
 	}
-	return slog.New(requestid.LogHandler(handler))
+	return slog.New(tracing.LogHandler(requestid.LogHandler(handler)))
 }
 
 // drivers sends what libraries say to a log.

@@ -50,7 +50,7 @@ func (m *Metrics) JobEnded(s syncjob.Snapshot) {
 func (m *Metrics) Calls(kind, model string) provider.Observe {
 	seconds := m.callSeconds.WithLabelValues(kind, model)
 	m.calls.WithLabelValues(kind, model, ok)
-	return func() (ended func(context.Context, error)) {
+	return func(context.Context) (ended func(context.Context, error)) {
 		start := time.Now()
 		return func(ctx context.Context, err error) {
 			seconds.Observe(time.Since(start).Seconds())

@@ -87,6 +87,7 @@ func handler(app *wire.App, streams *connection.Server, drain *web.Drain, versio
 	server.AddTransport(transport) // before those that go by content type
 	server.AddTransport(assistants)
 	web.LogOperations(server)
+	web.TraceOperations(server, app.Tracer())
 	web.AddTransports(server, streams, int64(c.UploadLimit))
 	scripts, err := widget.New()
 	if err != nil {
@@ -115,7 +116,7 @@ func handler(app *wire.App, streams *connection.Server, drain *web.Drain, versio
 		Ready:       readiness(app),
 		Drain:       drain,
 		Metrics:     app.Metrics, MetricsNetworks: c.MetricsNetworks,
-		TrustedProxies: c.TrustedProxies, LogRequests: c.AccessLog, Page: page, Version: version, Log: app.Log,
+		TrustedProxies: c.TrustedProxies, LogRequests: c.AccessLog, Traces: web.Traces{Tracer: app.Tracer(), From: c.TraceparentNetworks}, Page: page, Version: version, Log: app.Log,
 	}), nil
 }
 

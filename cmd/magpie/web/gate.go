@@ -78,7 +78,7 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		(*handler).ServeHTTP(w, r)
 		return
 	}
-	withRequestID(g.log, g.access, nil, http.HandlerFunc(g.closed)).ServeHTTP(w, r)
+	withRequestID(g.log, g.access, Traces{}, nil, http.HandlerFunc(g.closed)).ServeHTTP(w, r)
 }
 
 // closed serves requests without a handler.

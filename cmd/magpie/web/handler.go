@@ -36,7 +36,7 @@ type Accounts interface {
 	Roles(ctx context.Context, credentials []uuid.UUID) (map[uuid.UUID]viewer.Role, error)
 }
 
-// Options configures the handler. All fields except Dashboard, Drain, Page and Version
+// Options configures the handler. All fields except Dashboard, Drain, Page, Traces and Version
 // are required.
 type Options struct {
 	// GraphQL serves GraphQL operations.
@@ -72,6 +72,8 @@ type Options struct {
 	TrustedProxies []netip.Prefix
 	// LogRequests logs each finished request.
 	LogRequests bool
+	// Traces says how requests are traced.
+	Traces Traces
 	// Page enables the playground.
 	Page bool
 	// Version is the version of the program.
@@ -117,7 +119,7 @@ func New(o Options) http.Handler {
 			writeError(w, apierr.NotFound("Page"))
 		}
 	})
-	return withRequestID(o.Log, AccessLog{Enabled: o.LogRequests, TrustedProxies: o.TrustedProxies}, o.Drain, measure(o.Metrics, recoverPanics(o.Log, routes)))
+	return withRequestID(o.Log, AccessLog{Enabled: o.LogRequests, TrustedProxies: o.TrustedProxies}, o.Traces, o.Drain, measure(o.Metrics, recoverPanics(o.Log, routes)))
 }
 
 // navigates reports whether a request is for the page of the dashboard: a browser

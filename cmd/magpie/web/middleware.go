@@ -13,8 +13,8 @@ import (
 )
 
 // withRequestID sets the request ID, which is that of the client if it is acceptable,
-// and logs the request when it has ended.
-func withRequestID(log *slog.Logger, access AccessLog, drain *Drain, next http.Handler) http.Handler {
+// and logs and traces the request when it has ended.
+func withRequestID(log *slog.Logger, access AccessLog, traces Traces, drain *Drain, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(requestid.Header)
 		if !requestid.Acceptable(id) {
@@ -27,9 +27,11 @@ func withRequestID(log *slog.Logger, access AccessLog, drain *Drain, next http.H
 		recorded := &recorder{ResponseWriter: w, connection: connectionOf(r), drain: drain}
 		drain.closeConnection(w.Header())
 		ctx, entry := accesslog.With(requestid.With(r.Context(), id))
+		ctx, span := traces.begin(ctx, r)
 		complete := false
 		defer func() { // also while a panic aborts the response
 			access.end(ctx, log, r, entry, recorded, start, !complete)
+			traces.end(span, r, entry, id, recorded.status(), !complete)
 		}()
 		next.ServeHTTP(recorded, r.WithContext(ctx))
 		complete = true

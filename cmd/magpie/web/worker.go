@@ -25,7 +25,7 @@ type WorkerOptions struct {
 // NewWorker returns the handler of a worker: health and metrics.
 func NewWorker(o WorkerOptions) http.Handler {
 	probe := newProbes(o)
-	return withRequestID(o.Log, AccessLog{}, o.Drain, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return withRequestID(o.Log, AccessLog{}, Traces{}, o.Drain, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if probe.serves(r.URL.Path) {
 			probe.ServeHTTP(w, r)
 			return

@@ -74,6 +74,7 @@ import (
 	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/syncjob"
 	"github.com/magpie-search/magpie/internal/system"
+	"github.com/magpie-search/magpie/internal/tracing/export"
 	"github.com/magpie-search/magpie/internal/usage/analytics"
 	"github.com/magpie-search/magpie/internal/usage/quota"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -130,7 +131,8 @@ type App struct {
 	schema    graphql.ExecutableSchema
 	resolver  *graph.Resolver
 	limiter   *ratelimit.Limiter
-	clock     *store.Clock // the clock of the database
+	clock     *store.Clock     // the clock of the database
+	traces    *export.Exporter // nil without a collector
 	closers   []func() error
 }
 
@@ -140,6 +142,9 @@ type App struct {
 // App.
 func Open(ctx context.Context, c *config.Config, log *slog.Logger) (*App, error) {
 	a := &App{Config: c, Log: log, Metrics: metrics.New(system.Version())}
+	if err := a.openTraces(ctx); err != nil {
+		return nil, err
+	}
 	if err := a.open(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}

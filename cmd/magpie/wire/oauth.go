@@ -12,6 +12,7 @@ import (
 	"github.com/magpie-search/magpie/internal/httpx"
 	"github.com/magpie-search/magpie/internal/identity/application"
 	"github.com/magpie-search/magpie/internal/identity/signon"
+	"github.com/magpie-search/magpie/internal/tracing"
 	"github.com/magpie-search/magpie/rest/mcp"
 )
 
@@ -51,7 +52,7 @@ func (a *App) openSignOn() {
 	metadata := &http.Transport{DialContext: httpx.NewGuard(c.AllowedPrivateNetworks).DialContext, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}
 	a.Applications = application.New(application.Options{
 		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, SignOn: a.SignOn, Flows: flows, Secrets: a.Secrets, Attempts: a.limiter,
-		HTTP:   &http.Client{Transport: metadata, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		HTTP:   &http.Client{Transport: tracing.Transport(metadata), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		Issuer: c.PublicURL(), Resource: c.PublicURL() + mcp.Path, Log: a.Log, Now: a.now,
 	})
 	a.closers = append(a.closers, func() error { metadata.CloseIdleConnections(); return nil })

@@ -52,7 +52,7 @@ func (a *App) Worker() *worker.Worker {
 	vectors := reembed.New(a.Index, a.Models, reembed.Options{Now: a.now, Log: a.Log})
 	hooks := subscribe.New(a.DB.Ent, a.DB.Pool, a.Kinds, a.Secrets, engine, subscribe.Options{BaseURL: a.Config.PublicURL(), Now: a.now, Log: a.Log})
 	return worker.New(a.Redis, a.Jobs, engine, vectors, worker.Options{
-		Concurrency: a.Concurrency(), Shutdown: a.Config.ShutdownTimeout, Stale: a.Config.WorkerLostAfter, Log: a.Log, Observe: a.Metrics.Task,
+		Concurrency: a.Concurrency(), Shutdown: a.Config.ShutdownTimeout, Stale: a.Config.WorkerLostAfter, Log: a.Log, Observe: a.Metrics.Task, Tracer: a.Tracer(),
 		Maintain: a.maintain, Purge: purge.New(a.Index, a.Files, purge.Options{Hooks: hooks, Now: a.now, Log: a.Log}), Permissions: engine,
 		Inbound: dispatcher, Subscriptions: hooks, EventSubscriptions: a.Events, Events: inbox.NewProcessor(a.Events, a.Automations, transcripts), Runs: a.Runs,
 		Automations: a.automations(), Approvals: a.Slack, Tools: a.Integrations,

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/magpie-search/magpie/internal/safetext"
+	"github.com/magpie-search/magpie/internal/tracing"
 )
 
 // Limits of a request to a provider. Lengths are in bytes.
@@ -36,10 +37,10 @@ const (
 func NewHTTPClient() *http.Client {
 	return &http.Client{
 		Timeout: requestTimeout,
-		Transport: &http.Transport{
+		Transport: tracing.Transport(&http.Transport{
 			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second,
 			ResponseHeaderTimeout: requestTimeout, IdleConnTimeout: time.Minute, MaxIdleConns: 20, MaxResponseHeaderBytes: 64 << 10,
-		},
+		}),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/magpie-search/magpie/internal/event/email"
 	"github.com/magpie-search/magpie/internal/event/meeting"
 	"github.com/magpie-search/magpie/internal/event/platform"
+	"github.com/magpie-search/magpie/internal/tracing"
 )
 
 // Deps are the dependencies of providers on the process.
@@ -32,10 +33,10 @@ type Deps struct {
 
 // All returns all providers. A new one is one more line in its family.
 func All(d Deps) []event.Provider {
-	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{
+	client := &http.Client{Timeout: time.Minute, Transport: tracing.Transport(&http.Transport{
 		DialContext: d.Dial, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute,
 		TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: 20 * time.Second,
-	}}
+	})}
 	if d.Transport != nil {
 		client.Transport = d.Transport
 	}

@@ -2,6 +2,7 @@ package embed
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
@@ -23,9 +24,10 @@ func Watch(embedder Embedder, now func() time.Time, observe provider.Observe) *W
 
 // Embed implements Embedder. Requests that their callers canceled do not count.
 func (w *Watched) Embed(ctx context.Context, texts []string, purpose Purpose) ([][]float32, error) {
-	ended := w.observe.Begin()
+	start, ended := time.Now(), w.observe.Begin(ctx)
 	vectors, err := w.Embedder.Embed(ctx, texts, purpose)
 	ended(ctx, err)
+	provider.Trace(ctx, "embeddings", w.Model(), start, err, slog.Int("magpie.texts", len(texts)))
 	if err == nil || ctx.Err() == nil || provider.IsKind(err, provider.KindTimeout) {
 		w.record.Note(err, w.now())
 	}

@@ -217,7 +217,7 @@ func TestConsecutiveFailuresOpenTheCircuit(t *testing.T) {
 	at := &clock{now: time.Unix(1_000_000, 0)}
 	var log bytes.Buffer
 	var observed []error
-	guard := llm.NewGuard(model, llm.GuardOptions{Now: at.Now, Log: slog.New(slog.NewTextHandler(&log, nil)), Observe: func() func(context.Context, error) {
+	guard := llm.NewGuard(model, llm.GuardOptions{Now: at.Now, Log: slog.New(slog.NewTextHandler(&log, nil)), Observe: func(context.Context) func(context.Context, error) {
 		return func(_ context.Context, err error) { observed = append(observed, err) }
 	}})
 	ask := func() error {

@@ -84,17 +84,26 @@ func (g *Guard) Stream(ctx context.Context, request Request) iter.Seq2[Event, er
 			return
 		}
 		defer call.Abandon()
-		begun, observed := false, g.observe.Begin()
+		begun, observed := false, g.observe.Begin(ctx)
 		defer func() {
 			if !begun {
 				observed(ctx, ctx.Err())
 			}
 		}()
+		var spent Usage
+		var failed error
+		ctx, span := provider.StartSpan(ctx, "chat", g.Name())
+		defer func() { provider.EndSpan(span, spent.PromptTokens, spent.CompletionTokens, failed) }()
 		for event, err := range g.ChatModel.Stream(ctx, request) {
 			if !begun && (err != nil || event.Text != "" || event.Call != nil || event.Usage != nil) {
 				begun = true
 				observed(ctx, err)
 				g.settle(ctx, &call, err)
+			}
+			if err != nil {
+				failed, spent = err, spent.plus(Spent(err))
+			} else if event.Usage != nil {
+				spent = *event.Usage
 			}
 			if !yield(event, err) {
 				return

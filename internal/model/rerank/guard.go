@@ -72,9 +72,10 @@ func (g *Guard) Rerank(ctx context.Context, query string, passages []string) ([]
 		return nil, ErrCircuitOpen
 	}
 	defer call.Abandon()
-	ended := g.observe.Begin()
+	start, ended := time.Now(), g.observe.Begin(ctx)
 	scores, err := g.Reranker.Rerank(ctx, query, passages)
 	ended(ctx, err)
+	provider.Trace(ctx, "rerank", g.Model(), start, err, slog.Int("magpie.passages", len(passages)))
 	switch {
 	case err == nil:
 		if call.Succeed() {

@@ -35,7 +35,7 @@ func TestFailuresOpenTheCircuit(t *testing.T) {
 	down := &provider.Error{Kind: provider.KindUnavailable, Op: "rerank"}
 	model := &failing{errs: []error{down, down, &provider.Error{Kind: provider.KindInvalid, Op: "rerank"}, hung, down}}
 	var observed []error
-	guard := rerank.NewGuard(model, rerank.GuardOptions{Pause: time.Second, Now: func() time.Time { return now }, Observe: func() func(context.Context, error) {
+	guard := rerank.NewGuard(model, rerank.GuardOptions{Pause: time.Second, Now: func() time.Time { return now }, Observe: func(context.Context) func(context.Context, error) {
 		return func(_ context.Context, err error) { observed = append(observed, err) }
 	}})
 	ask := func() error {

@@ -52,6 +52,26 @@ func (e *Entry) SetRoute(pattern string) {
 	e.route = pattern
 }
 
+// Route returns the pattern of the path; "" as long as it is not known.
+func (e *Entry) Route() string {
+	if e == nil {
+		return ""
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.route
+}
+
+// Caller returns who sent the request; zero as long as it is not known.
+func (e *Entry) Caller() viewer.Viewer {
+	if e == nil {
+		return viewer.Viewer{}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.caller
+}
+
 // SetCaller sets who sent the request. The last call counts.
 func (e *Entry) SetCaller(v viewer.Viewer) {
 	if e == nil {

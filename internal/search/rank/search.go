@@ -2,12 +2,15 @@ package rank
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/tracing"
 )
 
 // PoolSize is the largest number of candidates that are ranked. Passages beyond it
@@ -27,6 +30,8 @@ const (
 // A Part is one collection of a search.
 type Part struct {
 	Source Source
+	// Tier names the tier of the source in traces.
+	Tier string
 	// Vector is the question's by the collection's model. With nil the collection
 	// is searched by words alone.
 	Vector []float32
@@ -355,7 +360,12 @@ func (s *search) fillPool(ctx context.Context, part int, r *Request) error {
 	if len(r.Words) == 0 && len(r.Vector) == 0 && len(r.Rescore) == 0 {
 		return nil
 	}
+	start := time.Now()
 	candidates, err := s.parts[part].Source.Candidates(ctx, r)
+	if tracing.From(ctx) != nil {
+		tracing.After(ctx, tracing.Internal, "search candidates", start, err,
+			slog.String("magpie.search.tier", s.parts[part].Tier), slog.Int("magpie.search.candidates", len(candidates)))
+	}
 	if err != nil {
 		return err
 	}

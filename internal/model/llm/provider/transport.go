@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/magpie-search/magpie/internal/tracing"
 )
 
 // maxErrorBody is the largest number of bytes of a failed response that is read.
@@ -20,7 +22,7 @@ const maxIdle = 256
 // NewHTTPClient returns a client for long streams. It has timeouts for connecting and for the response headers, but not
 // for the whole request.
 func NewHTTPClient(connect, header time.Duration) *http.Client {
-	return &http.Client{Transport: &http.Transport{
+	return &http.Client{Transport: tracing.Transport(&http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           (&net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout:   connect,
@@ -28,7 +30,7 @@ func NewHTTPClient(connect, header time.Duration) *http.Client {
 		MaxIdleConnsPerHost:   maxIdle,
 		IdleConnTimeout:       90 * time.Second,
 		ForceAttemptHTTP2:     true,
-	}}
+	})}
 }
 
 // A Note is what a Doer records of a request. Errors of the client library have no response headers.
