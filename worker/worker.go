@@ -171,7 +171,11 @@ func (w *Worker) Run(ctx context.Context) error {
 		LogLevel:                 asynq.InfoLevel,
 		ErrorHandler: asynq.ErrorHandlerFunc(func(ctx context.Context, t *asynq.Task, err error) {
 			id, _ := asynq.GetTaskID(ctx)
-			w.opt.Log.WarnContext(ctx, "task failed, will be delivered again", slog.String("task", id), slog.String("type", t.Type()), slog.Any("error", err))
+			attributes := []slog.Attr{slog.String("task", id), slog.String("type", t.Type()), slog.Any("error", err)}
+			if traced, ok := errors.AsType[tracedError](err); ok {
+				attributes = append(attributes, slog.String(tracing.LogKey, traced.trace))
+			}
+			w.opt.Log.LogAttrs(ctx, slog.LevelWarn, "task failed, will be delivered again", attributes...)
 		}),
 	})
 	mux := asynq.NewServeMux()
@@ -193,6 +197,16 @@ func (w *Worker) Run(ctx context.Context) error {
 	return nil
 }
 
+// A tracedError is the error of a task that is traced, for the log, which does not get
+// the context of the trace.
+type tracedError struct {
+	error
+	trace string
+}
+
+// Unwrap returns the error of the task.
+func (e tracedError) Unwrap() error { return e.error }
+
 var errPanicked = errors.New("the handler panicked")
 
 // guard returns a handler whose context also ends with life. The context of the
@@ -208,6 +222,9 @@ func (w *Worker) guard(life context.Context, name string, handle func(context.Co
 		defer func() {
 			span.End(err)
 			ended(err)
+			if id := span.TraceID(); id != "" && err != nil {
+				err = tracedError{err, id}
+			}
 		}()
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()

@@ -17,7 +17,7 @@ type logHandler struct{ slog.Handler }
 func (h logHandler) Handle(ctx context.Context, record slog.Record) error {
 	if s := From(ctx); s != nil {
 		record = record.Clone()
-		record.AddAttrs(slog.String(LogKey, s.traceID()))
+		record.AddAttrs(slog.String(LogKey, s.TraceID()))
 	}
 	return h.Handler.Handle(ctx, record)
 }

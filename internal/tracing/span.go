@@ -157,5 +157,10 @@ func errorType(err error) string {
 	}
 }
 
-// traceID returns the id of the trace in hexadecimal digits.
-func (s *Span) traceID() string { return s.span.SpanContext().TraceID().String() }
+// TraceID returns the id of the trace in hexadecimal digits; "" for a nil Span.
+func (s *Span) TraceID() string {
+	if s == nil {
+		return ""
+	}
+	return s.span.SpanContext().TraceID().String()
+}

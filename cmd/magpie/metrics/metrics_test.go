@@ -98,7 +98,7 @@ func TestCallsHaveTheirOutcome(t *testing.T) {
 		{t.Context(), &provider.Error{Kind: provider.KindRateLimited}},
 		{t.Context(), errors.New("something else")},
 	} {
-		observe.Begin()(call.ctx, call.err)
+		observe.Begin(call.ctx)(call.ctx, call.err)
 	}
 	has(t, read(t, m),
 		`magpie_model_calls_total{kind="chat",model="large",outcome="ok"} 1`,
@@ -186,7 +186,7 @@ func TestMetricsKeepToTheConventions(t *testing.T) {
 	m.Request("public", http.MethodGet)(http.StatusOK)
 	m.Task("sync")(nil)
 	m.JobEnded(jobs.Snapshot{Status: syncjob.StatusCompleted})
-	m.Calls("chat", "m").Begin()(t.Context(), nil)
+	m.Calls("chat", "m").Begin(t.Context())(t.Context(), nil)
 	m.Queues(func() (metrics.Queues, error) { return metrics.Queues{States: []*queue.State{{Name: "q"}}}, nil })
 	m.Ready(map[string]func(context.Context) error{"redis": func(context.Context) error { return nil }})
 	problems, err := promlint.New(strings.NewReader(read(t, m))).Lint()

@@ -132,7 +132,7 @@ func TestAlertsAndDashboardNameOnlyWhatIsExported(t *testing.T) {
 	s := start(t)
 	m := s.app.Metrics
 	m.Task("sync")(nil)
-	m.Calls("chat", "m").Begin()(t.Context(), nil)
+	m.Calls("chat", "m").Begin(t.Context())(t.Context(), nil)
 	m.JobEnded(syncjob.Snapshot{Status: "COMPLETED"})
 	_, _ = io.Copy(io.Discard, s.request(http.MethodGet, "/v1/docs/search?query=a", "", nil).Body)
 	exposition, err := io.ReadAll(s.request(http.MethodGet, "/metrics", "", nil).Body)

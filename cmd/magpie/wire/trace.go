@@ -44,3 +44,11 @@ func (a *App) Tracer() *tracing.Tracer {
 	}
 	return a.traces.Tracer()
 }
+
+// FlushTraces sends the spans that have ended, before the time.
+func (a *App) FlushTraces(ctx context.Context) error {
+	if a.traces == nil {
+		return nil
+	}
+	return a.traces.Flush(ctx)
+}
