@@ -64,7 +64,7 @@ type fixture struct {
 	ended      chan string   // receives "task error" for each ended task
 }
 
-func newFixture(t *testing.T, do func(ctx context.Context) error) *fixture {
+func newFixture(t *testing.T, do func(ctx context.Context) error, changes ...func(*worker.Options)) *fixture {
 	t.Helper()
 	f := &fixture{
 		T: t, sync: &recorder{got: make(chan queue.Sync, 16), do: do}, embed: &reembedder{got: make(chan queue.Reembed, 16)},
@@ -83,7 +83,7 @@ func newFixture(t *testing.T, do func(ctx context.Context) error) *fixture {
 	jobs := syncjob.New(db.Ent, f.queue, bus, time.Now)
 	t.Cleanup(jobs.Close)
 	f.maintained, f.ended = make(chan struct{}, 1), make(chan string, 16)
-	f.w = worker.New(f.redis, jobs, f.sync, f.embed, worker.Options{
+	o := worker.Options{
 		PollEvery: 10 * time.Millisecond, Log: log, MaintainEvery: time.Millisecond,
 		Observe: func(task string) func(error) {
 			return func(err error) { f.ended <- fmt.Sprint(task, " ", err) }
@@ -95,7 +95,11 @@ func newFixture(t *testing.T, do func(ctx context.Context) error) *fixture {
 			}
 			return errors.New("maintenance failed")
 		},
-	})
+	}
+	for _, change := range changes {
+		change(&o)
+	}
+	f.w = worker.New(f.redis, jobs, f.sync, f.embed, o)
 	return f
 }
 

@@ -127,7 +127,7 @@ func flow() map[string][]string {
 		"internal/syncjob":              with("internal/store/transaction", "connectors", "ent", "internal/audit", "internal/ingest/entryid", "internal/queue"),
 		"internal/testkit":              {"internal/devstack", "ent/migrate/migrations"},
 		"internal/testkit/browser":      {},
-		"internal/testkit/collector":    {},
+		"internal/testkit/collector":    {"internal/tracing"},
 		"internal/testkit/githubserver": {"internal/testkit/gitserver"},
 		"internal/testkit/gitlabserver": {"internal/testkit/gitserver"},
 		"internal/testkit/injection":    {"internal/model/llm"},

@@ -25,7 +25,7 @@ func TestAWatchedEmbedderRemembersItsLastFailure(t *testing.T) {
 	model := &failing{Embedder: embed.NewBuiltin()}
 	at := time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC)
 	var observed []error
-	watched := embed.Watch(model, func() time.Time { return at }, func() func(context.Context, error) {
+	watched := embed.Watch(model, func() time.Time { return at }, func(context.Context) func(context.Context, error) {
 		return func(_ context.Context, err error) { observed = append(observed, err) }
 	})
 	canceled, cancel := context.WithCancel(t.Context())

@@ -1,7 +1,7 @@
 // Package collector is a stand-in for a collector of OpenTelemetry: it receives traces by
 // OTLP over HTTP and keeps them.
 //
-// Allowed imports: the messages of OpenTelemetry's protocol.
+// Allowed imports: internal/tracing, and the protocol and the SDK of OpenTelemetry.
 package collector
 
 import (
