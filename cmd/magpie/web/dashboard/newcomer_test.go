@@ -196,7 +196,10 @@ func (p *person) putWidgetOnPage() {
 func (p *person) previewWidget() {
 	p.t.Helper()
 	p.hit("dark")
-	p.Until(`all("pre, code").some((e) => e.innerText.includes('data-theme="dark"'))`)
+	p.choose("Find only documents by", "Language")
+	p.fill("Language", "en")
+	p.fill("Name of the widget", "guide")
+	p.Until(`all("pre, code").some((e) => ['data-theme="dark"', 'data-filters="{&quot;language&quot;:&quot;en&quot;}"', 'data-name="guide"'].every((part) => e.innerText.includes(part)))`)
 	const preview = `document.querySelector("iframe").contentWindow`
 	p.Until(preview + `.document.body?.classList.contains("dark") && ` + preview + `.MagpieWidget`)
 	p.Eval(preview+`.document.querySelector("button").click()`, nil)

@@ -14,7 +14,7 @@ import {
 import { t } from '../../i18n';
 import { Icon } from '../../kit/Icon';
 import { CollectionField } from './CollectionsField';
-import { isAddress, isColor, type LabelName, labelNames, modes, themes, type WidgetSettings } from './widgetSettings';
+import { filterNames, isAddress, isColor, labelNames, languages, modes, themes, type WidgetSettings } from './widgetSettings';
 
 interface Props {
   settings: WidgetSettings;
@@ -41,6 +41,22 @@ export function WidgetForm({ settings, onChange }: Props) {
             placeholder={t('people.keys.defaultCollection')}
             value={settings.collection ?? null}
             onChange={(id) => set({ collection: id ?? undefined })}
+          />
+          <Named
+            prefix="filter"
+            names={filterNames}
+            add={t('people.widget.addFilter')}
+            maxLength={200}
+            values={settings.filters ?? {}}
+            onChange={(filters) => set({ filters })}
+          />
+          <TextInput
+            label={t('people.widget.versions')}
+            description={t('people.widget.versionsHelp')}
+            placeholder="2.0, 1.9"
+            maxLength={400}
+            value={settings.versions ?? ''}
+            onChange={(event) => set({ versions: event.currentTarget.value || undefined })}
           />
           <NumberInput
             label={t('people.widget.minScore')}
@@ -89,6 +105,13 @@ export function WidgetForm({ settings, onChange }: Props) {
             onChange={(event) => set({ hotkey: event.currentTarget.value || undefined })}
           />
           <TextInput
+            label={t('people.widget.name')}
+            description={t('people.widget.nameHelp')}
+            maxLength={200}
+            value={settings.name ?? ''}
+            onChange={(event) => set({ name: event.currentTarget.value || undefined })}
+          />
+          <TextInput
             label={t('people.widget.baseUrl')}
             description={t('people.widget.baseUrlHelp')}
             placeholder={window.location.origin}
@@ -104,10 +127,7 @@ export function WidgetForm({ settings, onChange }: Props) {
             label={t('common.language')}
             description={t('people.widget.langHelp')}
             placeholder={t('people.widget.langPage')}
-            data={[
-              { value: 'en', label: 'English' },
-              { value: 'de', label: 'Deutsch' },
-            ]}
+            data={Object.entries(languages).map(([value, label]) => ({ value, label }))}
             value={settings.lang ?? null}
             onChange={(lang) => set({ lang: lang ?? undefined })}
             clearable
@@ -127,7 +147,14 @@ export function WidgetForm({ settings, onChange }: Props) {
             value={settings.placeholder ?? ''}
             onChange={(event) => set({ placeholder: event.currentTarget.value || undefined })}
           />
-          <Labels labels={settings.labels ?? {}} onChange={(labels) => set({ labels })} />
+          <Named
+            prefix="label"
+            names={labelNames}
+            add={t('people.widget.addLabel')}
+            maxLength={400}
+            values={settings.labels ?? {}}
+            onChange={(labels) => set({ labels })}
+          />
         </Stack>
       </Fieldset>
     </Stack>
@@ -171,47 +198,50 @@ function Choice<V extends 'both' | 'search' | 'chat' | 'auto' | 'light' | 'dark'
   );
 }
 
-// Labels replaces single texts of the widget.
-function Labels({
-  labels,
-  onChange,
-}: {
-  labels: NonNullable<WidgetSettings['labels']>;
-  onChange: (labels: WidgetSettings['labels']) => void;
-}) {
-  const used = labelNames.filter((name) => labels[name] !== undefined);
-  const without = (name: LabelName) => Object.fromEntries(Object.entries(labels).filter(([other]) => other !== name));
+interface NamedProps<N extends string> {
+  prefix: 'filter' | 'label';
+  names: readonly N[];
+  add: string;
+  maxLength: number;
+  values: Partial<Record<N, string>>;
+  onChange: (values: Partial<Record<N, string>>) => void;
+}
+
+// Named has a field for each name that is used, and a list of the others.
+function Named<N extends string>({ prefix, names, add, maxLength, values, onChange }: NamedProps<N>) {
+  const label = (name: N) => t(`people.widget.${prefix}.${name}` as 'people.widget.label.open');
+  const without = (name: N) => Object.fromEntries(Object.entries(values).filter(([other]) => other !== name)) as Partial<Record<N, string>>;
   return (
     <>
-      {used.map((name) => (
-        <Group key={name} align="flex-end" gap={4} wrap="nowrap">
-          <TextInput
-            flex={1}
-            label={t(`people.widget.label.${name}`)}
-            maxLength={400}
-            value={labels[name]}
-            onChange={(event) => onChange({ ...labels, [name]: event.currentTarget.value })}
-          />
-          <ActionIcon
-            variant="subtle"
-            color="gray"
-            size="lg"
-            aria-label={`${t('common.remove')}: ${t(`people.widget.label.${name}`)}`}
-            onClick={() => onChange(without(name))}
-          >
-            <Icon name="close" size={16} />
-          </ActionIcon>
-        </Group>
-      ))}
+      {names
+        .filter((name) => values[name] !== undefined)
+        .map((name) => (
+          <Group key={name} align="flex-end" gap={4} wrap="nowrap">
+            <TextInput
+              flex={1}
+              label={label(name)}
+              maxLength={maxLength}
+              value={values[name]}
+              onChange={(event) => onChange({ ...values, [name]: event.currentTarget.value })}
+            />
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              size="lg"
+              aria-label={`${t('common.remove')}: ${label(name)}`}
+              onClick={() => onChange(without(name))}
+            >
+              <Icon name="close" size={16} />
+            </ActionIcon>
+          </Group>
+        ))}
       <Select
-        label={t('people.widget.addLabel')}
+        label={add}
         searchable
         placeholder={t('common.choose')}
-        data={labelNames
-          .filter((name) => labels[name] === undefined)
-          .map((name) => ({ value: name, label: t(`people.widget.label.${name}`) }))}
+        data={names.filter((name) => values[name] === undefined).map((name) => ({ value: name, label: label(name) }))}
         value={null}
-        onChange={(name) => name && onChange({ ...labels, [name]: '' })}
+        onChange={(name) => name && onChange({ ...values, [name]: '' })}
       />
     </>
   );

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { attributes, labelNames, line, widgetSettings } from './widgetSettings';
+import { attributes, filterNames, labelNames, languages, line, widgetSettings } from './widgetSettings';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const asset = (name: string) => readFileSync(join(here, '../../../../../../../rest/widget/asset', name), 'utf8');
@@ -29,6 +29,25 @@ describe('the line of the widget', () => {
   });
 });
 
+describe('the filters of the widget', () => {
+  it('are those that it takes, tags and kinds as lists', () => {
+    const [, names] = asset('widget.js').match(/const FILTERS = \[([^\]]+)\]/) ?? [];
+    expect(JSON.parse(`[${names}]`)).toEqual(filterNames);
+    expect(attributes({ filters: { section: ' guides ', tags: 'a, b,', version: ' ' } }).filters).toBe(
+      '{"section":"guides","tags":["a","b"]}',
+    );
+    expect(attributes({ filters: { section: '' }, versions: ' , ' })).toEqual({});
+    expect(widgetSettings({ filters: { section: 'guides', other: 'x', tags: 1 } }).filters).toEqual({ section: 'guides' });
+  });
+});
+
+describe('the languages of the widget', () => {
+  it('can all be chosen', () => {
+    const [, names] = asset('label.js').match(/const LANGUAGES = \[([^\]]+)\]/) ?? [];
+    expect(['en', ...JSON.parse(`[${names}]`)].sort()).toEqual(Object.keys(languages).sort());
+  });
+});
+
 describe('the form of the widget', () => {
   it('has every text of the widget', () => {
     const names = [...asset('label.js').matchAll(/^ {2}(\w+): "/gm)]
@@ -40,9 +59,11 @@ describe('the form of the widget', () => {
     const read = [...asset('widget.js').matchAll(/\b(?:data|dataset)\.(\w+)|\bobject\("(\w+)"\)/g)].map(
       ([, name, json]) => (name ?? json) as string,
     );
-    const byHand = ['filters', 'name', 'versions']; // of one page of several
     const all = attributes({
       collection: 'c',
+      filters: { tags: 'a, b' },
+      versions: '2.0, 1.9',
+      name: 'api',
       mode: 'chat',
       theme: 'dark',
       accent: '#fff',
@@ -55,7 +76,7 @@ describe('the form of the widget', () => {
       minScore: 0.5,
       baseUrl: 'https://m.example',
     });
-    expect(['key', ...byHand, ...Object.keys(all)].sort()).toEqual([...new Set(read)].sort());
+    expect(['key', ...Object.keys(all)].sort()).toEqual([...new Set(read)].sort());
   });
 });
 

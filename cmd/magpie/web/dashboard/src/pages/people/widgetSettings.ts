@@ -61,8 +61,32 @@ export const labelNames = [
 ] as const;
 export type LabelName = (typeof labelNames)[number];
 
+// The filters of every search of the widget. Several tags or kinds have commas between them.
+export const filterNames = ['section', 'version', 'tags', 'doc_types', 'language', 'date_after', 'date_before'] as const;
+export type FilterName = (typeof filterNames)[number];
+const lists: readonly FilterName[] = ['tags', 'doc_types'];
+
+// The languages in which the widget has texts.
+export const languages = {
+  en: 'English',
+  de: 'Deutsch',
+  es: 'Español',
+  fr: 'Français',
+  it: 'Italiano',
+  ja: '日本語',
+  nl: 'Nederlands',
+  pl: 'Polski',
+  pt: 'Português',
+  zh: '中文',
+};
+
 export interface WidgetSettings {
   collection?: string;
+  filters?: Partial<Record<FilterName, string>>;
+  // Versions to choose from, with commas between them.
+  versions?: string;
+  // The name of the widget, if a page has several.
+  name?: string;
   mode?: (typeof modes)[number];
   theme?: (typeof themes)[number];
   accent?: string;
@@ -81,13 +105,21 @@ export interface WidgetSettings {
 
 const text = (value: unknown, most = 200) => (typeof value === 'string' && value !== '' ? value.slice(0, most) : undefined);
 
+// texts reads those values of an address that have names; undefined for none.
+function texts<N extends string>(names: readonly N[], value: unknown, most: number): Partial<Record<N, string>> | undefined {
+  const given = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  const found = names.flatMap((name) => (text(given[name], most) ? [[name, text(given[name], most)]] : []));
+  return found.length > 0 ? (Object.fromEntries(found) as Partial<Record<N, string>>) : undefined;
+}
+
 // widgetSettings reads settings of an address; what is invalid is left out.
 export function widgetSettings(search: Record<string, unknown>): WidgetSettings {
-  const given = typeof search.labels === 'object' && search.labels !== null ? (search.labels as Record<string, unknown>) : {};
-  const labels = Object.fromEntries(labelNames.flatMap((name) => (text(given[name], 400) ? [[name, text(given[name], 400)]] : [])));
   const score = Number(search.minScore ?? Number.NaN);
   return {
     collection: text(search.collection),
+    filters: texts(filterNames, search.filters, 200),
+    versions: text(search.versions, 400),
+    name: text(search.name),
     mode: modes.find((one) => one === search.mode && one !== 'both'),
     theme: themes.find((one) => one === search.theme && one !== 'auto'),
     accent: isColor(search.accent) ? search.accent : undefined,
@@ -96,7 +128,7 @@ export function widgetSettings(search: Record<string, unknown>): WidgetSettings 
     title: text(search.title),
     placeholder: text(search.placeholder),
     lang: text(search.lang, 35),
-    labels: Object.keys(labels).length > 0 ? labels : undefined,
+    labels: texts(labelNames, search.labels, 400),
     minScore: score >= 0 && score <= 1 ? score : undefined,
     baseUrl: isAddress(search.baseUrl) ? search.baseUrl : undefined,
   };
@@ -111,11 +143,24 @@ export function isColor(value: unknown): value is string {
 export const isAddress = (value: unknown): value is string =>
   typeof value === 'string' && /^https?:\/\/[^\s/]+/.test(value) && URL.canParse(value);
 
+const parts = (list: string) =>
+  list
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean);
+
 // attributes returns the attributes of the script element by the names of its dataset. Defaults are left out.
 export function attributes(settings: WidgetSettings): Record<string, string> {
   const labels = Object.entries(settings.labels ?? {}).filter(([, label]) => label !== '');
+  const filters = filterNames.flatMap((name) => {
+    const value = settings.filters?.[name]?.trim();
+    return value ? [[name, lists.includes(name) ? parts(value) : value]] : [];
+  });
   const all: Record<string, string | undefined> = {
     collection: settings.collection,
+    filters: filters.length > 0 ? JSON.stringify(Object.fromEntries(filters)) : undefined,
+    versions: parts(settings.versions ?? '').join(',') || undefined,
+    name: settings.name,
     mode: settings.mode === 'both' ? undefined : settings.mode,
     theme: settings.theme === 'auto' ? undefined : settings.theme,
     accent: isColor(settings.accent) ? settings.accent : undefined,
@@ -137,6 +182,6 @@ export function line(base: string, key: string, settings: WidgetSettings): strin
   const given = Object.entries({ key, ...attributes(settings) }).map(
     ([name, value]) => `data-${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}=${quoted(value)}`,
   );
-  const parts = [`<script src=${quoted(`${base}/widget.js`)}`, ...given];
-  return `${parts.join(given.length > 2 ? '\n  ' : ' ')} defer></script>`;
+  const element = [`<script src=${quoted(`${base}/widget.js`)}`, ...given];
+  return `${element.join(given.length > 2 ? '\n  ' : ' ')} defer></script>`;
 }

@@ -149,7 +149,7 @@ function State({ document }: { document: DocumentsFieldsFragment }) {
 function Actions({ document }: { document: DocumentsFieldsFragment }) {
   const mayChange = useMay('EDITOR');
   const navigate = useNavigate();
-  const { id, connectorId: connectorId, title, path, url } = document;
+  const { id, connectorId, title, path, url } = document;
   const remove = useAction(DocumentsDeleteDocument);
   const restore = useAction(DocumentsRestoreDocument, { success: t('search.doc.restored') });
   const deleteIt = async () => {

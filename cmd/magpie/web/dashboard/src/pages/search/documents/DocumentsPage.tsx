@@ -72,7 +72,7 @@ function DocumentList() {
   const mayChange = useMay('EDITOR');
   const restore = useAction(DocumentsRestoreDocument, { success: t('search.doc.restored') });
   const bringBack = async ({ id, connectorId }: Row) => {
-    if (await restore.run({ id, connectorId: connectorId })) list.reload();
+    if (await restore.run({ id, connectorId })) list.reload();
   };
   const isNarrowed = Boolean(state.q || state.collection || state.connector || state.status || state.restricted !== undefined);
   const columns: Column<Row>[] = [
