@@ -2,7 +2,9 @@
 
 // The page in which the dashboard shows the widget as a website would have it. Its settings are in the fragment of its
 // address, which is not sent to the server: texts of the page, and what the attributes of the script are set to.
-const allowed = ['key', 'collection', 'mode', 'theme', 'accent', 'button', 'hotkey', 'title', 'placeholder', 'lang', 'labels', 'minScore'];
+const allowed = [
+  'key', 'collection', 'filters', 'versions', 'name', 'mode', 'theme', 'accent', 'button', 'hotkey', 'title', 'placeholder', 'lang', 'labels', 'minScore',
+];
 const given = new URLSearchParams(window.location.hash.slice(1));
 
 // Outside the dashboard it shows nothing, so that no link can show a page with somebody's texts.

@@ -1,1 +1,0 @@
-import{n as e}from"./Title-UFsz84Dy.js";import{r as t}from"./useRouter-NaGfbvYa.js";import{n}from"./link-vbIs-HZw.js";import{P as r}from"./i18n-Csn6pEEU.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
