@@ -3033,6 +3033,21 @@ func (e ResetPasswordParamsCookie) Valid() bool {
 	}
 }
 
+// Defines values for FinishSAMLSignInParamsCookie.
+const (
+	FinishSAMLSignInParamsCookieN1 FinishSAMLSignInParamsCookie = "1"
+)
+
+// Valid indicates whether the value is a known member of the FinishSAMLSignInParamsCookie enum.
+func (e FinishSAMLSignInParamsCookie) Valid() bool {
+	switch e {
+	case FinishSAMLSignInParamsCookieN1:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SignUpParamsCookie.
 const (
 	SignUpParamsCookieN1 SignUpParamsCookie = "1"
@@ -5926,6 +5941,17 @@ type FinishOIDCSignInResponseBody struct {
 	Data SessionToken `json:"data"`
 }
 
+// FinishSAMLSignInRequest defines model for FinishSAMLSignInRequest.
+type FinishSAMLSignInRequest struct {
+	Binding string `json:"binding"`
+	Code    string `json:"code"`
+}
+
+// FinishSAMLSignInResponseBody defines model for FinishSAMLSignInResponseBody.
+type FinishSAMLSignInResponseBody struct {
+	Data SessionToken `json:"data"`
+}
+
 // FoundAgentMemory A memory that a search found.
 type FoundAgentMemory struct {
 	AgentId    openapi_types.UUID `json:"agentId"`
@@ -7498,6 +7524,24 @@ type RunAutomationResponseBody struct {
 	Data AutomationRun `json:"data"`
 }
 
+// SAMLMethod defines model for SAMLMethod.
+type SAMLMethod struct {
+	// Name What to call it on a button.
+	Name string `json:"name"`
+}
+
+// SAMLStart defines model for SAMLStart.
+type SAMLStart struct {
+	// AuthorizationUrl Where the browser has to go.
+	AuthorizationUrl string `json:"authorization_url"`
+
+	// Binding A secret that stays in this browser until the end of the sign-in: without it, the code of the answer is of no use.
+	Binding string `json:"binding"`
+
+	// ExpiresAt Until when it works.
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
 // SaveWebhookToolRequest defines model for SaveWebhookToolRequest.
 type SaveWebhookToolRequest struct {
 	// Body The arguments that become fields of the JSON body; those in neither path nor query when omitted.
@@ -8103,6 +8147,9 @@ type SignInMethods struct {
 
 	// Password By email and password.
 	Password bool `json:"password"`
+
+	// Saml By a SAML identity provider; null when none is set up.
+	Saml *SAMLMethod `json:"saml"`
 }
 
 // SignInRequest defines model for SignInRequest.
@@ -8215,6 +8262,17 @@ type StartOIDCSignInRequest struct {
 // StartOIDCSignInResponseBody defines model for StartOIDCSignInResponseBody.
 type StartOIDCSignInResponseBody struct {
 	Data OIDCStart `json:"data"`
+}
+
+// StartSAMLSignInRequest defines model for StartSAMLSignInRequest.
+type StartSAMLSignInRequest struct {
+	// RedirectUrl The final redirect target: a URL of this service or of one of DASHBOARD_ORIGINS. Without it, the response of the provider is answered with JSON.
+	RedirectUrl *string `json:"redirect_url,omitempty"`
+}
+
+// StartSAMLSignInResponseBody defines model for StartSAMLSignInResponseBody.
+type StartSAMLSignInResponseBody struct {
+	Data SAMLStart `json:"data"`
 }
 
 // StartSyncRequest defines model for StartSyncRequest.
@@ -9423,6 +9481,15 @@ type ResetPasswordParams struct {
 // ResetPasswordParamsCookie defines parameters for ResetPassword.
 type ResetPasswordParamsCookie string
 
+// FinishSAMLSignInParams defines parameters for FinishSAMLSignIn.
+type FinishSAMLSignInParams struct {
+	// Cookie With 1, the response has no refresh_token: a cookie that scripts cannot read has it, and a refresh without a body uses that. Only for pages of the service's own origin, by Sec-Fetch-Site or else Origin; others are answered with 403.
+	Cookie *FinishSAMLSignInParamsCookie `form:"cookie,omitempty" json:"cookie,omitempty"`
+}
+
+// FinishSAMLSignInParamsCookie defines parameters for FinishSAMLSignIn.
+type FinishSAMLSignInParamsCookie string
+
 // SignUpParams defines parameters for SignUp.
 type SignUpParams struct {
 	// Cookie With 1, the response has no refresh_token: a cookie that scripts cannot read has it, and a refresh without a body uses that. Only for pages of the service's own origin, by Sec-Fetch-Site or else Origin; others are answered with 403.
@@ -10474,6 +10541,12 @@ type RefreshSessionJSONRequestBody = RefreshSessionRequest
 
 // ResetPasswordJSONRequestBody defines body for ResetPassword for application/json ContentType.
 type ResetPasswordJSONRequestBody = ResetPasswordRequest
+
+// FinishSAMLSignInJSONRequestBody defines body for FinishSAMLSignIn for application/json ContentType.
+type FinishSAMLSignInJSONRequestBody = FinishSAMLSignInRequest
+
+// StartSAMLSignInJSONRequestBody defines body for StartSAMLSignIn for application/json ContentType.
+type StartSAMLSignInJSONRequestBody = StartSAMLSignInRequest
 
 // SignUpJSONRequestBody defines body for SignUp for application/json ContentType.
 type SignUpJSONRequestBody = SignUpRequest
@@ -11911,6 +11984,42 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/auth/reset-password (the `ResetPassword` operationId).
 	ResetPassword(ctx context.Context, params *ResetPasswordParams, body ResetPasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// FinishSAMLSignInWithBody Finish SAML sign in
+	//
+	// Opens the session: the one-time code of the answer together with the binding of the beginning.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/auth/saml/finish (the `FinishSAMLSignIn` operationId).
+	FinishSAMLSignInWithBody(ctx context.Context, params *FinishSAMLSignInParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// FinishSAMLSignIn Finish SAML sign in
+	//
+	// Opens the session: the one-time code of the answer together with the binding of the beginning.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/auth/saml/finish (the `FinishSAMLSignIn` operationId).
+	FinishSAMLSignIn(ctx context.Context, params *FinishSAMLSignInParams, body FinishSAMLSignInJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StartSAMLSignInWithBody Start SAML sign in
+	//
+	// Begins a sign-in with the SAML identity provider: keep the binding, and send the browser to the address. It works once, for ten minutes.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/auth/saml/start (the `StartSAMLSignIn` operationId).
+	StartSAMLSignInWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StartSAMLSignIn Start SAML sign in
+	//
+	// Begins a sign-in with the SAML identity provider: keep the binding, and send the browser to the address. It works once, for ten minutes.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/auth/saml/start (the `StartSAMLSignIn` operationId).
+	StartSAMLSignIn(ctx context.Context, body StartSAMLSignInJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListMySessions List my sessions
 	//
@@ -14734,6 +14843,82 @@ func (c *Client) ResetPasswordWithBody(ctx context.Context, params *ResetPasswor
 // Corresponds with POST /api/v1/auth/reset-password (the `ResetPassword` operationId).
 func (c *Client) ResetPassword(ctx context.Context, params *ResetPasswordParams, body ResetPasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewResetPasswordRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FinishSAMLSignInWithBody Finish SAML sign in
+//
+// Opens the session: the one-time code of the answer together with the binding of the beginning.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/auth/saml/finish (the `FinishSAMLSignIn` operationId).
+func (c *Client) FinishSAMLSignInWithBody(ctx context.Context, params *FinishSAMLSignInParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFinishSAMLSignInRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FinishSAMLSignIn Finish SAML sign in
+//
+// Opens the session: the one-time code of the answer together with the binding of the beginning.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/auth/saml/finish (the `FinishSAMLSignIn` operationId).
+func (c *Client) FinishSAMLSignIn(ctx context.Context, params *FinishSAMLSignInParams, body FinishSAMLSignInJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFinishSAMLSignInRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StartSAMLSignInWithBody Start SAML sign in
+//
+// Begins a sign-in with the SAML identity provider: keep the binding, and send the browser to the address. It works once, for ten minutes.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/auth/saml/start (the `StartSAMLSignIn` operationId).
+func (c *Client) StartSAMLSignInWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStartSAMLSignInRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StartSAMLSignIn Start SAML sign in
+//
+// Begins a sign-in with the SAML identity provider: keep the binding, and send the browser to the address. It works once, for ten minutes.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/auth/saml/start (the `StartSAMLSignIn` operationId).
+func (c *Client) StartSAMLSignIn(ctx context.Context, body StartSAMLSignInJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStartSAMLSignInRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -21000,6 +21185,113 @@ func NewResetPasswordRequestWithBody(server string, params *ResetPasswordParams,
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
 		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewFinishSAMLSignInRequest calls the generic FinishSAMLSignIn builder with application/json body
+func NewFinishSAMLSignInRequest(server string, params *FinishSAMLSignInParams, body FinishSAMLSignInJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewFinishSAMLSignInRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewFinishSAMLSignInRequestWithBody constructs an http.Request for the FinishSAMLSignIn method, with any body, and a specified content type
+func NewFinishSAMLSignInRequestWithBody(server string, params *FinishSAMLSignInParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/auth/saml/finish")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cookie != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cookie", *params.Cookie, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewStartSAMLSignInRequest calls the generic StartSAMLSignIn builder with application/json body
+func NewStartSAMLSignInRequest(server string, body StartSAMLSignInJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewStartSAMLSignInRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewStartSAMLSignInRequestWithBody constructs an http.Request for the StartSAMLSignIn method, with any body, and a specified content type
+func NewStartSAMLSignInRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/auth/saml/start")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
@@ -30264,6 +30556,42 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/auth/reset-password (the `ResetPassword` operationId).
 	ResetPasswordWithResponse(ctx context.Context, params *ResetPasswordParams, body ResetPasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*ResetPasswordResponse, error)
 
+	// FinishSAMLSignInWithBodyWithResponse Finish SAML sign in
+	//
+	// Opens the session: the one-time code of the answer together with the binding of the beginning.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/auth/saml/finish (the `FinishSAMLSignIn` operationId).
+	FinishSAMLSignInWithBodyWithResponse(ctx context.Context, params *FinishSAMLSignInParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*FinishSAMLSignInResponse, error)
+
+	// FinishSAMLSignInWithResponse Finish SAML sign in
+	//
+	// Opens the session: the one-time code of the answer together with the binding of the beginning.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/auth/saml/finish (the `FinishSAMLSignIn` operationId).
+	FinishSAMLSignInWithResponse(ctx context.Context, params *FinishSAMLSignInParams, body FinishSAMLSignInJSONRequestBody, reqEditors ...RequestEditorFn) (*FinishSAMLSignInResponse, error)
+
+	// StartSAMLSignInWithBodyWithResponse Start SAML sign in
+	//
+	// Begins a sign-in with the SAML identity provider: keep the binding, and send the browser to the address. It works once, for ten minutes.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/auth/saml/start (the `StartSAMLSignIn` operationId).
+	StartSAMLSignInWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartSAMLSignInResponse, error)
+
+	// StartSAMLSignInWithResponse Start SAML sign in
+	//
+	// Begins a sign-in with the SAML identity provider: keep the binding, and send the browser to the address. It works once, for ten minutes.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/auth/saml/start (the `StartSAMLSignIn` operationId).
+	StartSAMLSignInWithResponse(ctx context.Context, body StartSAMLSignInJSONRequestBody, reqEditors ...RequestEditorFn) (*StartSAMLSignInResponse, error)
+
 	// ListMySessionsWithResponse List my sessions
 	//
 	// The caller's own sessions that have not ended, in all workspaces, the last used first: at most 100. Needs the role viewer.
@@ -33972,6 +34300,88 @@ func (r ResetPasswordResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ResetPasswordResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type FinishSAMLSignInResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *FinishSAMLSignInResponseBody
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r FinishSAMLSignInResponse) GetJSON200() *FinishSAMLSignInResponseBody {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r FinishSAMLSignInResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r FinishSAMLSignInResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r FinishSAMLSignInResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r FinishSAMLSignInResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type StartSAMLSignInResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StartSAMLSignInResponseBody
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r StartSAMLSignInResponse) GetJSON200() *StartSAMLSignInResponseBody {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r StartSAMLSignInResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StartSAMLSignInResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StartSAMLSignInResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StartSAMLSignInResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -41053,6 +41463,66 @@ func (c *ClientWithResponses) ResetPasswordWithResponse(ctx context.Context, par
 	return ParseResetPasswordResponse(rsp)
 }
 
+// FinishSAMLSignInWithBodyWithResponse Finish SAML sign in
+//
+// Opens the session: the one-time code of the answer together with the binding of the beginning.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/auth/saml/finish (the `FinishSAMLSignIn` operationId).
+func (c *ClientWithResponses) FinishSAMLSignInWithBodyWithResponse(ctx context.Context, params *FinishSAMLSignInParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*FinishSAMLSignInResponse, error) {
+	rsp, err := c.FinishSAMLSignInWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFinishSAMLSignInResponse(rsp)
+}
+
+// FinishSAMLSignInWithResponse Finish SAML sign in
+//
+// Opens the session: the one-time code of the answer together with the binding of the beginning.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/auth/saml/finish (the `FinishSAMLSignIn` operationId).
+func (c *ClientWithResponses) FinishSAMLSignInWithResponse(ctx context.Context, params *FinishSAMLSignInParams, body FinishSAMLSignInJSONRequestBody, reqEditors ...RequestEditorFn) (*FinishSAMLSignInResponse, error) {
+	rsp, err := c.FinishSAMLSignIn(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFinishSAMLSignInResponse(rsp)
+}
+
+// StartSAMLSignInWithBodyWithResponse Start SAML sign in
+//
+// Begins a sign-in with the SAML identity provider: keep the binding, and send the browser to the address. It works once, for ten minutes.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/auth/saml/start (the `StartSAMLSignIn` operationId).
+func (c *ClientWithResponses) StartSAMLSignInWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartSAMLSignInResponse, error) {
+	rsp, err := c.StartSAMLSignInWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStartSAMLSignInResponse(rsp)
+}
+
+// StartSAMLSignInWithResponse Start SAML sign in
+//
+// Begins a sign-in with the SAML identity provider: keep the binding, and send the browser to the address. It works once, for ten minutes.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/auth/saml/start (the `StartSAMLSignIn` operationId).
+func (c *ClientWithResponses) StartSAMLSignInWithResponse(ctx context.Context, body StartSAMLSignInJSONRequestBody, reqEditors ...RequestEditorFn) (*StartSAMLSignInResponse, error) {
+	rsp, err := c.StartSAMLSignIn(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStartSAMLSignInResponse(rsp)
+}
+
 // ListMySessionsWithResponse List my sessions
 //
 // The caller's own sessions that have not ended, in all workspaces, the last used first: at most 100. Needs the role viewer.
@@ -45170,6 +45640,58 @@ func ParseResetPasswordResponse(rsp *http.Response) (*ResetPasswordResponse, err
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest ResetPasswordResponseBody
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseFinishSAMLSignInResponse parses an HTTP response from a FinishSAMLSignInWithResponse call
+func ParseFinishSAMLSignInResponse(rsp *http.Response) (*FinishSAMLSignInResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &FinishSAMLSignInResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest FinishSAMLSignInResponseBody
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseStartSAMLSignInResponse parses an HTTP response from a StartSAMLSignInWithResponse call
+func ParseStartSAMLSignInResponse(rsp *http.Response) (*StartSAMLSignInResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StartSAMLSignInResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StartSAMLSignInResponseBody
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

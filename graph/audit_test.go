@@ -38,6 +38,8 @@ func unaudited() map[string]string {
 		"Mutation.startOAuth":               "nothing is kept of a connection but its beginning; the grant is noted when it is made",
 		"Mutation.startOIDCSignIn":          "nobody is known yet; the session is noted when it is opened",
 		"Mutation.answerOIDCSignIn":         "the session is noted when it is opened",
+		"Mutation.startSAMLSignIn":          "nobody is known yet; the session is noted when it is opened",
+		"Mutation.answerSAMLSignIn":         "the session is noted when it is opened",
 		"Mutation.resendInboundEvent":       "it processes an event again, whose row says so, and changes no setting",
 		"Mutation.runAutomation":            "the run is a row that says so, and changes no setting",
 		"Mutation.replayAutomationRun":      "the run is a row that says so, and changes no setting",
@@ -54,6 +56,7 @@ func withoutActor() map[string]string {
 	return map[string]string{
 		"Mutation.signUp":           "the workspace is there before its first member; who signs up is the member.add that follows",
 		"Mutation.resetPassword":    "the holder of the link sets the password; the target of the entry is the person",
+		"Mutation.finishSAMLSignIn": "the provider vouches for the address before there is a session; the entry's target is the person",
 		"Mutation.finishOIDCSignIn": "the provider vouches for the address before there is a session; the entry's target is the person",
 	}
 }

@@ -68,6 +68,7 @@ import (
 	"github.com/magpie-search/magpie/internal/system"
 	"github.com/magpie-search/magpie/internal/testkit"
 	"github.com/magpie-search/magpie/internal/testkit/authserver"
+	"github.com/magpie-search/magpie/internal/testkit/samlserver"
 	"github.com/magpie-search/magpie/internal/usage/analytics"
 	"github.com/magpie-search/magpie/internal/usage/quota"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -93,6 +94,7 @@ type fixture struct {
 	queue    *fakeQueue
 	server   http.Handler
 	provider *authserver.Server // of newOpenFixture
+	idp      *samlserver.Server // of newOpenFixture
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -183,7 +185,7 @@ func newFixture(t *testing.T) *fixture {
 	}}
 	sources := connector.New(h.sources)
 	h.resolver = &graph.Resolver{
-		Ent: db.Ent, Accounts: accounts, Keys: keys, SignOn: signOn,
+		Ent: db.Ent, Accounts: accounts, Keys: keys, SignOn: signOn, SAML: signon.NewSAML(db.Ent, db.Pool, oauth.NewFlows(db.Pool, box, nil), accounts, signon.SAMLOptions{Attempts: limiter}),
 		People: people.New(db.Ent, accounts, people.Options{Attempts: limiter, Uploads: files, Dashboard: "https://app.example.com"}),
 		Collections: collection.New(collection.Options{
 			Ent: db.Ent, Models: embedders, Index: documents, Connectors: sources, Attempts: queue.NewAsynq(client), Now: time.Now,

@@ -50,12 +50,29 @@ func oauthOutcome(done oauth.Outcome, err error) (*model.OAuthOutcome, error) {
 	}, nil
 }
 
-func signInMethods(s *signon.SignOn) *model.SignInMethods {
+func signInMethods(s *signon.SignOn, saml *signon.SAML) *model.SignInMethods {
 	methods := &model.SignInMethods{Password: true}
 	if name, issuer, ok := s.Method(); ok {
 		methods.Oidc = &model.OIDCMethod{Name: name, Issuer: issuer}
 	}
+	if name, ok := saml.Method(); ok {
+		methods.Saml = &model.SAMLMethod{Name: name}
+	}
 	return methods
+}
+
+func samlStart(begun signon.Authorization, err error) (*model.SAMLStart, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &model.SAMLStart{AuthorizationURL: begun.URL, Binding: begun.Binding, ExpiresAt: begun.ExpiresAt}, nil
+}
+
+func samlAnswer(answered signon.CallbackResult, err error) (*model.SAMLAnswer, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &model.SAMLAnswer{Code: nilIfZero(answered.Code), RedirectURL: nilIfZero(answered.ReturnTo)}, nil
 }
 
 func oidcStart(begun signon.Authorization, err error) (*model.OIDCStart, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/magpie-search/magpie/internal/identity/signon"
 	"github.com/magpie-search/magpie/internal/ratelimit"
 	"github.com/magpie-search/magpie/internal/testkit/authserver"
+	"github.com/magpie-search/magpie/internal/testkit/samlserver"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -37,6 +38,12 @@ func newOpenFixture(t *testing.T) *fixture {
 		Issuer: h.provider.URL, ClientID: "sign-in", ClientSecret: "s3cret", Name: "Example ID", BaseURL: base, Attempts: ratelimit.New(ratelimit.Options{}), Log: h.resolver.Log,
 	})
 	t.Cleanup(h.resolver.SignOn.Close)
+	h.idp = samlserver.Start(t)
+	client := oauth.NewHTTPClient()
+	t.Cleanup(client.CloseIdleConnections)
+	h.resolver.SAML = signon.NewSAML(h.db.Ent, h.db.Pool, oauth.NewFlows(h.db.Pool, h.box, nil), h.resolver.Accounts, signon.SAMLOptions{
+		LoadMetadata: signon.FetchMetadata(client, h.idp.MetadataURL), BaseURL: base, Attempts: ratelimit.New(ratelimit.Options{}), Log: h.resolver.Log,
+	})
 	return h
 }
 
@@ -215,6 +222,21 @@ func signOnCalls() map[string]maker {
 			return call{query: "mutation($c: String!, $b: String!) { finishOIDCSignIn(code: $c, binding: $b) { accessToken } }",
 				variables: map[string]any{"c": answered.Code, "b": binding}}
 		},
+		"Mutation.startSAMLSignIn": fixed("mutation { startSAMLSignIn { authorizationUrl } }", nil),
+		"Mutation.answerSAMLSignIn": func(t *testing.T, h *fixture, n *tenant, _ viewer.Viewer) call {
+			posted, _ := h.posted(t, n)
+			return call{query: "mutation($r: String!, $s: String!) { answerSAMLSignIn(input: {response: $r, relayState: $s}) { code } }",
+				variables: map[string]any{"r": posted.Response, "s": posted.RelayState}}
+		},
+		"Mutation.finishSAMLSignIn": func(t *testing.T, h *fixture, n *tenant, _ viewer.Viewer) call {
+			posted, binding := h.posted(t, n)
+			answered, err := h.resolver.SAML.HandleResponse(t.Context(), posted)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return call{query: "mutation($c: String!, $b: String!) { finishSAMLSignIn(code: $c, binding: $b) { accessToken } }",
+				variables: map[string]any{"c": answered.Code, "b": binding}}
+		},
 	}
 }
 
@@ -233,4 +255,16 @@ func (h *fixture) returned(t *testing.T, n *tenant) (back signon.Callback, bindi
 	}
 	q := h.provider.Browse(t, begun.URL).Query()
 	return signon.Callback{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss")}, begun.Binding
+}
+
+// posted returns the response of the SAML identity provider for a new member.
+func (h *fixture) posted(t *testing.T, n *tenant) (posted signon.SAMLResponse, binding string) {
+	t.Helper()
+	email := h.somebody(t, n, membership.RoleEditor).Email
+	begun, err := h.resolver.SAML.Start(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	posted.Response, posted.RelayState = h.idp.Respond(t, begun.URL, samlserver.Person{NameID: email, Email: email})
+	return posted, begun.Binding
 }

@@ -49,6 +49,7 @@ type Resolver struct {
 	People        *people.People
 	Keys          *authn.Keys
 	SignOn        *signon.SignOn
+	SAML          *signon.SAML
 	Collections   *collection.Collections
 	Documents     *document.Documents
 	WhyNot        *whynot.Explainer

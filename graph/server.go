@@ -89,5 +89,6 @@ func untransacted() []string {
 		"testConnection", "uploadFiles", "deleteFiles", "deleteDocument", "restoreDocument", "restrictDocument", "unrestrictDocument", "updateCollection", "refreshCollectionStats", "recordEvents",
 		"createAgentMemory", "updateAgentMemory", "deleteAgentMemory", "cancelRun", "stopChat", "decideApproval", "startOAuth", "finishOAuth",
 		"authorizeToolIntegration", "testToolIntegration", "refreshTools", "importTools", "callTool", "revokeOAuthGrant", "startOIDCSignIn", "answerOIDCSignIn", "finishOIDCSignIn",
+		"startSAMLSignIn", "answerSAMLSignIn", "finishSAMLSignIn",
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"context"
 
 	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/identity/signon"
 )
 
 func (r *mutationResolver) StartOIDCSignIn(ctx context.Context, redirectURL *string) (*model.OIDCStart, error) {
@@ -23,6 +24,18 @@ func (r *mutationResolver) FinishOIDCSignIn(ctx context.Context, code string, bi
 	return sessionToken(r.SignOn.Finish(ctx, code, binding))
 }
 
+func (r *mutationResolver) StartSAMLSignIn(ctx context.Context, redirectURL *string) (*model.SAMLStart, error) {
+	return samlStart(r.SAML.Start(ctx, orZero(redirectURL)))
+}
+
+func (r *mutationResolver) AnswerSAMLSignIn(ctx context.Context, input model.SAMLAnswerInput) (*model.SAMLAnswer, error) {
+	return samlAnswer(r.SAML.HandleResponse(ctx, signon.SAMLResponse{Response: input.Response, RelayState: input.RelayState}))
+}
+
+func (r *mutationResolver) FinishSAMLSignIn(ctx context.Context, code string, binding string) (*model.SessionToken, error) {
+	return sessionToken(r.SAML.Finish(ctx, code, binding))
+}
+
 func (r *queryResolver) SignInMethods(ctx context.Context) (*model.SignInMethods, error) {
-	return signInMethods(r.SignOn), nil
+	return signInMethods(r.SignOn, r.SAML), nil
 }

@@ -117,11 +117,14 @@ func ownTrials(ada *tenant) map[string]trial {
 		"Mutation.deleteWorkspace":     {"mutation { deleteWorkspace(input: {name: \"ada\"}) }", nil, "invalid_request"},
 		"Query.oauthProviders":         {"{ oauthProviders { name configured } }", nil, ""},
 		"Query.oauthGrants":            {"{ oauthGrants { edges { node { id account personId } } totalCount } }", nil, ""},
-		"Query.signInMethods":          {"{ signInMethods { password oidc { issuer } } }", nil, ""},
+		"Query.signInMethods":          {"{ signInMethods { password oidc { issuer } saml { name } } }", nil, ""},
 
 		"Mutation.startOAuth":       {"mutation($i: ID!) { startOAuth(input: {provider: \"google\", connectorId: $i}) { authorizationUrl } }", id("i", ada.connector), "not_found"},
 		"Mutation.finishOAuth":      {"mutation { finishOAuth(input: {provider: \"google\", state: \"guess\", code: \"guess\"}) { grantId } }", nil, "invalid_request"},
 		"Mutation.revokeOAuthGrant": {"mutation($i: ID!) { revokeOAuthGrant(id: $i) }", id("i", ada.grant), "not_found"},
+		"Mutation.startSAMLSignIn":  {"mutation { startSAMLSignIn { authorizationUrl } }", nil, "invalid_request"},
+		"Mutation.answerSAMLSignIn": {"mutation { answerSAMLSignIn(input: {response: \"guess\", relayState: \"guess\"}) { code } }", nil, "invalid_request"},
+		"Mutation.finishSAMLSignIn": {"mutation { finishSAMLSignIn(code: \"guess\", binding: \"guess\") { accessToken } }", nil, "invalid_request"},
 		"Mutation.startOIDCSignIn":  {"mutation { startOIDCSignIn { authorizationUrl } }", nil, "invalid_request"},
 		"Mutation.answerOIDCSignIn": {"mutation { answerOIDCSignIn(input: {state: \"guess\", code: \"guess\"}) { code } }", nil, "invalid_request"},
 		"Mutation.finishOIDCSignIn": {"mutation { finishOIDCSignIn(code: \"guess\", binding: \"guess\") { accessToken } }", nil, "invalid_request"},
@@ -295,8 +298,9 @@ func anonymousFields() []string {
 
 func TestAnonymousCallersHaveFewFields(t *testing.T) {
 	t.Parallel()
-	want := []string{"Mutation.acceptInvitation", "Mutation.answerOIDCSignIn", "Mutation.finishOAuth", "Mutation.finishOIDCSignIn", "Mutation.refreshSession",
-		"Mutation.resetPassword", "Mutation.signIn", "Mutation.signUp", "Mutation.startOIDCSignIn", "Query.invitationOfToken", "Query.signInMethods", "Query.signUpAllowed"}
+	want := []string{"Mutation.acceptInvitation", "Mutation.answerOIDCSignIn", "Mutation.answerSAMLSignIn", "Mutation.finishOAuth", "Mutation.finishOIDCSignIn",
+		"Mutation.finishSAMLSignIn", "Mutation.refreshSession", "Mutation.resetPassword", "Mutation.signIn", "Mutation.signUp", "Mutation.startOIDCSignIn",
+		"Mutation.startSAMLSignIn", "Query.invitationOfToken", "Query.signInMethods", "Query.signUpAllowed"}
 	if got := anonymousFields(); !slices.Equal(got, want) {
 		t.Errorf("anonymous callers have %v", got)
 	}

@@ -10,8 +10,8 @@ import (
 // characters.
 const maxReturned = 4000
 
-// signOnRoutes returns the routes of sign-in by an OpenID provider and of OAuth
-// connections.
+// signOnRoutes returns the routes of sign-in by an OpenID provider or by SAML, and of
+// OAuth connections.
 func signOnRoutes() []*route {
 	const dashboard = viewer.SurfaceDashboard
 	returned := []field{
@@ -29,6 +29,14 @@ func signOnRoutes() []*route {
 		{Route: Route{http.MethodGet, "/api/v1/auth/oidc/callback", "AnswerOIDCSignIn", dashboard, true, 200},
 			from: query, fields: append(returned[:len(returned):len(returned)], issuer), input: true, mayForbid: true, redirect: "data.redirect_url"},
 		{Route: Route{http.MethodPost, "/api/v1/auth/oidc/finish", "FinishOIDCSignIn", dashboard, true, 200},
+			from: body, mayForbid: true, fields: []field{
+				{name: "code", variable: "code", required: true, maxLength: maxReturned},
+				{name: "binding", variable: "binding", required: true, maxLength: maxReturned},
+			}},
+		{Route: Route{http.MethodPost, "/api/v1/auth/saml/start", "StartSAMLSignIn", dashboard, true, 200},
+			from: body, fields: []field{{name: "redirect_url", variable: "redirectUrl", maxLength: maxReturned,
+				description: "The final redirect target: a URL of this service or of one of DASHBOARD_ORIGINS. Without it, the response of the provider is answered with JSON."}}},
+		{Route: Route{http.MethodPost, "/api/v1/auth/saml/finish", "FinishSAMLSignIn", dashboard, true, 200},
 			from: body, mayForbid: true, fields: []field{
 				{name: "code", variable: "code", required: true, maxLength: maxReturned},
 				{name: "binding", variable: "binding", required: true, maxLength: maxReturned},

@@ -269,6 +269,7 @@ func TestRoutesHaveTheStatusesOfTheInterface(t *testing.T) {
 	seen := map[string]bool{}
 	open := []string{"/api/v1/auth/login", "/api/v1/auth/refresh", "/api/v1/auth/sign-up", "/api/v1/auth/reset-password", "/api/v1/auth/invitation",
 		"/api/v1/auth/accept-invitation", "/api/v1/auth/methods", "/api/v1/auth/oidc/start", "/api/v1/auth/oidc/callback", "/api/v1/auth/oidc/finish",
+		"/api/v1/auth/saml/start", "/api/v1/auth/saml/finish",
 		"/api/v1/oauth/callback/{provider}"}
 	for _, r := range rest.Routes() {
 		name := r.Method + " " + r.Pattern
@@ -296,7 +297,7 @@ func TestRoutesHaveTheStatusesOfTheInterface(t *testing.T) {
 			t.Errorf("%s: anonymous is %v", name, r.Anonymous)
 		}
 	}
-	if len(seen) != 199 {
+	if len(seen) != 201 {
 		t.Errorf("%d routes", len(seen))
 	}
 }

@@ -60,7 +60,7 @@ func TestEveryRouteWithTokensCanKeepTheRefreshTokenInACookie(t *testing.T) {
 	slices.Sort(found)
 	want := []string{
 		"POST /api/v1/auth/accept-invitation", "POST /api/v1/auth/login", "POST /api/v1/auth/oidc/finish", "POST /api/v1/auth/refresh",
-		"POST /api/v1/auth/reset-password", "POST /api/v1/auth/sign-up", "POST /api/v1/auth/workspaces/{id}/switch", "POST /api/v1/invitations/accept",
+		"POST /api/v1/auth/reset-password", "POST /api/v1/auth/saml/finish", "POST /api/v1/auth/sign-up", "POST /api/v1/auth/workspaces/{id}/switch", "POST /api/v1/invitations/accept",
 	}
 	if !slices.Equal(found, want) {
 		t.Errorf("the routes are %q", found)

@@ -148,6 +148,14 @@ func examples() map[string][]example {
 			{target: "/api/v1/auth/oidc/callback?code=c"},
 			{target: "/api/v1/auth/oidc/callback?state=s&state=t"},
 		},
+		"POST /api/v1/auth/saml/start": {
+			{target: "/api/v1/auth/saml/start", body: `{"redirect_url":"https://app.example.com/"}`},
+			{target: "/api/v1/auth/saml/start", body: `{"redirect_url":7}`},
+		},
+		"POST /api/v1/auth/saml/finish": {
+			{target: "/api/v1/auth/saml/finish", body: `{"code":"c","binding":"b"}`},
+			{target: "/api/v1/auth/saml/finish", body: `{"code":"c"}`},
+		},
 		"POST /api/v1/auth/oidc/finish": {
 			{target: "/api/v1/auth/oidc/finish", body: `{"code":"c","binding":"b"}`},
 			{target: "/api/v1/auth/oidc/finish", body: `{"code":"c","binding":"stranger"}`},

@@ -1330,6 +1330,7 @@ type ComplexityRoot struct {
 		AcceptTool                func(childComplexity int, id uuid.UUID) int
 		AllowItem                 func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
 		AnswerOIDCSignIn          func(childComplexity int, input model.OIDCAnswerInput) int
+		AnswerSAMLSignIn          func(childComplexity int, input model.SAMLAnswerInput) int
 		ApproveDeletion           func(childComplexity int, connectorID uuid.UUID) int
 		AuthorizeToolIntegration  func(childComplexity int, id uuid.UUID, redirectURL *string) int
 		CallTool                  func(childComplexity int, id uuid.UUID, arguments map[string]any, confirm *bool) int
@@ -1372,6 +1373,7 @@ type ComplexityRoot struct {
 		EndSession                func(childComplexity int, id uuid.UUID) int
 		FinishOAuth               func(childComplexity int, input model.FinishOAuthInput) int
 		FinishOIDCSignIn          func(childComplexity int, code string, binding string) int
+		FinishSAMLSignIn          func(childComplexity int, code string, binding string) int
 		ImportTools               func(childComplexity int, integrationID uuid.UUID, input model.ImportToolsInput) int
 		InviteMember              func(childComplexity int, input model.InviteMemberInput) int
 		JudgeDocument             func(childComplexity int, input model.JudgeDocumentInput) int
@@ -1415,6 +1417,7 @@ type ComplexityRoot struct {
 		SignUp                    func(childComplexity int, input model.SignUpInput) int
 		StartOAuth                func(childComplexity int, input model.StartOAuthInput) int
 		StartOIDCSignIn           func(childComplexity int, redirectURL *string) int
+		StartSAMLSignIn           func(childComplexity int, redirectURL *string) int
 		StartSync                 func(childComplexity int, connectorID uuid.UUID, input *model.StartSyncInput) int
 		StopChat                  func(childComplexity int, answerID uuid.UUID) int
 		SwitchWorkspace           func(childComplexity int, id uuid.UUID) int
@@ -1733,6 +1736,21 @@ type ComplexityRoot struct {
 		Unknown    func(childComplexity int) int
 	}
 
+	SAMLAnswer struct {
+		Code        func(childComplexity int) int
+		RedirectURL func(childComplexity int) int
+	}
+
+	SAMLMethod struct {
+		Name func(childComplexity int) int
+	}
+
+	SAMLStart struct {
+		AuthorizationURL func(childComplexity int) int
+		Binding          func(childComplexity int) int
+		ExpiresAt        func(childComplexity int) int
+	}
+
 	SearchCompletions struct {
 		Completions func(childComplexity int) int
 		Titles      func(childComplexity int) int
@@ -1910,6 +1928,7 @@ type ComplexityRoot struct {
 	SignInMethods struct {
 		Oidc     func(childComplexity int) int
 		Password func(childComplexity int) int
+		Saml     func(childComplexity int) int
 	}
 
 	SourceFile struct {
@@ -2533,6 +2552,9 @@ type MutationResolver interface {
 	StartOIDCSignIn(ctx context.Context, redirectURL *string) (*model.OIDCStart, error)
 	AnswerOIDCSignIn(ctx context.Context, input model.OIDCAnswerInput) (*model.OIDCAnswer, error)
 	FinishOIDCSignIn(ctx context.Context, code string, binding string) (*model.SessionToken, error)
+	StartSAMLSignIn(ctx context.Context, redirectURL *string) (*model.SAMLStart, error)
+	AnswerSAMLSignIn(ctx context.Context, input model.SAMLAnswerInput) (*model.SAMLAnswer, error)
+	FinishSAMLSignIn(ctx context.Context, code string, binding string) (*model.SessionToken, error)
 	StartSync(ctx context.Context, connectorID uuid.UUID, input *model.StartSyncInput) (*ent.SyncJob, error)
 	CancelSync(ctx context.Context, jobID uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error)
 	CreatePersonalToken(ctx context.Context, input model.CreatePersonalTokenInput) (*model.CreatedToken, error)
@@ -7784,6 +7806,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.AnswerOIDCSignIn(childComplexity, args["input"].(model.OIDCAnswerInput)), true
+	case "Mutation.answerSAMLSignIn":
+		if e.ComplexityRoot.Mutation.AnswerSAMLSignIn == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_answerSAMLSignIn_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AnswerSAMLSignIn(childComplexity, args["input"].(model.SAMLAnswerInput)), true
 	case "Mutation.approveDeletion":
 		if e.ComplexityRoot.Mutation.ApproveDeletion == nil {
 			break
@@ -8246,6 +8279,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.FinishOIDCSignIn(childComplexity, args["code"].(string), args["binding"].(string)), true
+	case "Mutation.finishSAMLSignIn":
+		if e.ComplexityRoot.Mutation.FinishSAMLSignIn == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_finishSAMLSignIn_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.FinishSAMLSignIn(childComplexity, args["code"].(string), args["binding"].(string)), true
 	case "Mutation.importTools":
 		if e.ComplexityRoot.Mutation.ImportTools == nil {
 			break
@@ -8704,6 +8748,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.StartOIDCSignIn(childComplexity, args["redirectUrl"].(*string)), true
+	case "Mutation.startSAMLSignIn":
+		if e.ComplexityRoot.Mutation.StartSAMLSignIn == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_startSAMLSignIn_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.StartSAMLSignIn(childComplexity, args["redirectUrl"].(*string)), true
 	case "Mutation.startSync":
 		if e.ComplexityRoot.Mutation.StartSync == nil {
 			break
@@ -10613,6 +10668,45 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RecordedEvents.Unknown(childComplexity), true
 
+	case "SAMLAnswer.code":
+		if e.ComplexityRoot.SAMLAnswer.Code == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SAMLAnswer.Code(childComplexity), true
+	case "SAMLAnswer.redirectUrl":
+		if e.ComplexityRoot.SAMLAnswer.RedirectURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SAMLAnswer.RedirectURL(childComplexity), true
+
+	case "SAMLMethod.name":
+		if e.ComplexityRoot.SAMLMethod.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SAMLMethod.Name(childComplexity), true
+
+	case "SAMLStart.authorizationUrl":
+		if e.ComplexityRoot.SAMLStart.AuthorizationURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SAMLStart.AuthorizationURL(childComplexity), true
+	case "SAMLStart.binding":
+		if e.ComplexityRoot.SAMLStart.Binding == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SAMLStart.Binding(childComplexity), true
+	case "SAMLStart.expiresAt":
+		if e.ComplexityRoot.SAMLStart.ExpiresAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SAMLStart.ExpiresAt(childComplexity), true
+
 	case "SearchCompletions.completions":
 		if e.ComplexityRoot.SearchCompletions.Completions == nil {
 			break
@@ -11397,6 +11491,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SignInMethods.Password(childComplexity), true
+	case "SignInMethods.saml":
+		if e.ComplexityRoot.SignInMethods.Saml == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SignInMethods.Saml(childComplexity), true
 
 	case "SourceFile.bytes":
 		if e.ComplexityRoot.SourceFile.Bytes == nil {
@@ -13362,6 +13462,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputResetPasswordInput,
 		ec.unmarshalInputRestrictDocumentInput,
 		ec.unmarshalInputRunAgentInput,
+		ec.unmarshalInputSAMLAnswerInput,
 		ec.unmarshalInputSearchFacetsInput,
 		ec.unmarshalInputSearchFilters,
 		ec.unmarshalInputSearchInput,
@@ -16683,6 +16784,12 @@ extend type Mutation {
   answerOIDCSignIn(input: OIDCAnswerInput!): OIDCAnswer! @surface(on: [DASHBOARD, INTERNAL], anonymous: true) @group(name: BASIC, tokens: NONE)
   "Opens the session: the one-time code of the answer together with the binding of the beginning."
   finishOIDCSignIn(code: String!, binding: String!): SessionToken! @surface(on: [DASHBOARD, INTERNAL], anonymous: true) @group(name: BASIC, tokens: NONE)
+  "Begins a sign-in with the SAML identity provider: keep the binding, and send the browser to the address. It works once, for ten minutes."
+  startSAMLSignIn(redirectUrl: String): SAMLStart! @surface(on: [DASHBOARD, INTERNAL], anonymous: true) @group(name: BASIC, tokens: NONE)
+  "Takes the response that the SAML identity provider let the browser post, and checks who it says that is."
+  answerSAMLSignIn(input: SAMLAnswerInput!): SAMLAnswer! @surface(on: [DASHBOARD, INTERNAL], anonymous: true) @group(name: BASIC, tokens: NONE)
+  "Opens the session: the one-time code of the answer together with the binding of the beginning."
+  finishSAMLSignIn(code: String!, binding: String!): SessionToken! @surface(on: [DASHBOARD, INTERNAL], anonymous: true) @group(name: BASIC, tokens: NONE)
 }
 
 type SignInMethods {
@@ -16690,6 +16797,13 @@ type SignInMethods {
   password: Boolean!
   "By an OpenID provider; null when none is set up."
   oidc: OIDCMethod
+  "By a SAML identity provider; null when none is set up."
+  saml: SAMLMethod
+}
+
+type SAMLMethod {
+  "What to call it on a button."
+  name: String!
 }
 
 type OIDCMethod {
@@ -16718,6 +16832,29 @@ input OIDCAnswerInput {
 
 type OIDCAnswer {
   "The one-time code for finishOIDCSignIn; it works for two minutes. Null when it is in redirectUrl, or when the provider refused."
+  code: String
+  "Where the browser goes, with the code or the error in the address's fragment; null when the beginning named no place."
+  redirectUrl: String
+}
+
+type SAMLStart {
+  "Where the browser has to go."
+  authorizationUrl: String!
+  "A secret that stays in this browser until the end of the sign-in: without it, the code of the answer is of no use."
+  binding: String!
+  "Until when it works."
+  expiresAt: Time!
+}
+
+input SAMLAnswerInput {
+  "The field SAMLResponse of the form, in base64."
+  response: String!
+  "The field RelayState of the form."
+  relayState: String!
+}
+
+type SAMLAnswer {
+  "The one-time code for finishSAMLSignIn; it works for two minutes. Null when it is in redirectUrl, or when the provider refused."
   code: String
   "Where the browser goes, with the code or the error in the address's fragment; null when the beginning named no place."
   redirectUrl: String
@@ -22833,6 +22970,36 @@ func (ec *executionContext) childFields_RecordedEvents(ctx context.Context, fiel
 	return nil, fmt.Errorf("no field named %q was found under type RecordedEvents", field.Name)
 }
 
+func (ec *executionContext) childFields_SAMLAnswer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "code":
+		return ec.fieldContext_SAMLAnswer_code(ctx, field)
+	case "redirectUrl":
+		return ec.fieldContext_SAMLAnswer_redirectUrl(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SAMLAnswer", field.Name)
+}
+
+func (ec *executionContext) childFields_SAMLMethod(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_SAMLMethod_name(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SAMLMethod", field.Name)
+}
+
+func (ec *executionContext) childFields_SAMLStart(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "authorizationUrl":
+		return ec.fieldContext_SAMLStart_authorizationUrl(ctx, field)
+	case "binding":
+		return ec.fieldContext_SAMLStart_binding(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_SAMLStart_expiresAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SAMLStart", field.Name)
+}
+
 func (ec *executionContext) childFields_SearchCompletions(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "completions":
@@ -23187,6 +23354,8 @@ func (ec *executionContext) childFields_SignInMethods(ctx context.Context, field
 		return ec.fieldContext_SignInMethods_password(ctx, field)
 	case "oidc":
 		return ec.fieldContext_SignInMethods_oidc(ctx, field)
+	case "saml":
+		return ec.fieldContext_SignInMethods_saml(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SignInMethods", field.Name)
 }
@@ -24667,6 +24836,20 @@ func (ec *executionContext) field_Mutation_answerOIDCSignIn_args(ctx context.Con
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_answerSAMLSignIn_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.SAMLAnswerInput, error) {
+			return ec.unmarshalNSAMLAnswerInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSAMLAnswerInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_approveDeletion_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -25330,6 +25513,28 @@ func (ec *executionContext) field_Mutation_finishOAuth_args(ctx context.Context,
 }
 
 func (ec *executionContext) field_Mutation_finishOIDCSignIn_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "code",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["code"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "binding",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["binding"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_finishSAMLSignIn_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "code",
@@ -26034,6 +26239,20 @@ func (ec *executionContext) field_Mutation_startOAuth_args(ctx context.Context, 
 }
 
 func (ec *executionContext) field_Mutation_startOIDCSignIn_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "redirectUrl",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["redirectUrl"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_startSAMLSignIn_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "redirectUrl",
@@ -56231,6 +56450,207 @@ func (ec *executionContext) fieldContext_Mutation_finishOIDCSignIn(ctx context.C
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_startSAMLSignIn(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_startSAMLSignIn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().StartSAMLSignIn(ctx, fc.Args["redirectUrl"].(*string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.SAMLStart
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, true)
+				if err != nil {
+					var zeroVal *model.SAMLStart
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.SAMLStart
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SAMLStart) graphql.Marshaler {
+			return ec.marshalNSAMLStart2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSAMLStart(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_startSAMLSignIn(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SAMLStart(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_startSAMLSignIn_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_answerSAMLSignIn(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_answerSAMLSignIn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().AnswerSAMLSignIn(ctx, fc.Args["input"].(model.SAMLAnswerInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.SAMLAnswer
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, true)
+				if err != nil {
+					var zeroVal *model.SAMLAnswer
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.SAMLAnswer
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SAMLAnswer) graphql.Marshaler {
+			return ec.marshalNSAMLAnswer2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSAMLAnswer(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_answerSAMLSignIn(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SAMLAnswer(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_answerSAMLSignIn_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_finishSAMLSignIn(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_finishSAMLSignIn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().FinishSAMLSignIn(ctx, fc.Args["code"].(string), fc.Args["binding"].(string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.SessionToken
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, true)
+				if err != nil {
+					var zeroVal *model.SessionToken
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.SessionToken
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SessionToken) graphql.Marshaler {
+			return ec.marshalNSessionToken2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSessionToken(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_finishSAMLSignIn(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SessionToken(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_finishSAMLSignIn_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_startSync(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -66914,6 +67334,144 @@ func (ec *executionContext) fieldContext_RecordedEvents_unknown(_ context.Contex
 	return graphql.NewScalarFieldContext("RecordedEvents", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _SAMLAnswer_code(ctx context.Context, field graphql.CollectedField, obj *model.SAMLAnswer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SAMLAnswer_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SAMLAnswer_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SAMLAnswer", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SAMLAnswer_redirectUrl(ctx context.Context, field graphql.CollectedField, obj *model.SAMLAnswer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SAMLAnswer_redirectUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RedirectURL, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SAMLAnswer_redirectUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SAMLAnswer", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SAMLMethod_name(ctx context.Context, field graphql.CollectedField, obj *model.SAMLMethod) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SAMLMethod_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SAMLMethod_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SAMLMethod", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SAMLStart_authorizationUrl(ctx context.Context, field graphql.CollectedField, obj *model.SAMLStart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SAMLStart_authorizationUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AuthorizationURL, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SAMLStart_authorizationUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SAMLStart", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SAMLStart_binding(ctx context.Context, field graphql.CollectedField, obj *model.SAMLStart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SAMLStart_binding(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Binding, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SAMLStart_binding(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SAMLStart", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SAMLStart_expiresAt(ctx context.Context, field graphql.CollectedField, obj *model.SAMLStart) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SAMLStart_expiresAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExpiresAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SAMLStart_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SAMLStart", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
 func (ec *executionContext) _SearchCompletions_completions(ctx context.Context, field graphql.CollectedField, obj *model.SearchCompletions) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -70015,6 +70573,38 @@ func (ec *executionContext) fieldContext_SignInMethods_oidc(_ context.Context, f
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_OIDCMethod(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SignInMethods_saml(ctx context.Context, field graphql.CollectedField, obj *model.SignInMethods) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SignInMethods_saml(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Saml, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.SAMLMethod) graphql.Marshaler {
+			return ec.marshalOSAMLMethod2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSAMLMethod(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SignInMethods_saml(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SignInMethods",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SAMLMethod(ctx, field)
 		},
 	}
 	return fc, nil
@@ -81588,6 +82178,43 @@ func (ec *executionContext) unmarshalInputRunAgentInput(ctx context.Context, obj
 				return it, err
 			}
 			it.ConversationID = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputSAMLAnswerInput(ctx context.Context, obj any) (model.SAMLAnswerInput, error) {
+	var it model.SAMLAnswerInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"response", "relayState"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "response":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("response"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Response = data
+		case "relayState":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("relayState"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RelayState = data
 		}
 	}
 	return it, nil
@@ -94926,6 +95553,27 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "startSAMLSignIn":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_startSAMLSignIn(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "answerSAMLSignIn":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_answerSAMLSignIn(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "finishSAMLSignIn":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_finishSAMLSignIn(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "startSync":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_startSync(ctx, field)
@@ -98685,6 +99333,135 @@ func (ec *executionContext) _RecordedEvents(ctx context.Context, sel ast.Selecti
 	return out
 }
 
+var sAMLAnswerImplementors = []string{"SAMLAnswer"}
+
+func (ec *executionContext) _SAMLAnswer(ctx context.Context, sel ast.SelectionSet, obj *model.SAMLAnswer) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, sAMLAnswerImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SAMLAnswer")
+		case "code":
+			out.Values[i] = ec._SAMLAnswer_code(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "redirectUrl":
+			out.Values[i] = ec._SAMLAnswer_redirectUrl(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var sAMLMethodImplementors = []string{"SAMLMethod"}
+
+func (ec *executionContext) _SAMLMethod(ctx context.Context, sel ast.SelectionSet, obj *model.SAMLMethod) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, sAMLMethodImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SAMLMethod")
+		case "name":
+			out.Values[i] = ec._SAMLMethod_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var sAMLStartImplementors = []string{"SAMLStart"}
+
+func (ec *executionContext) _SAMLStart(ctx context.Context, sel ast.SelectionSet, obj *model.SAMLStart) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, sAMLStartImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SAMLStart")
+		case "authorizationUrl":
+			out.Values[i] = ec._SAMLStart_authorizationUrl(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "binding":
+			out.Values[i] = ec._SAMLStart_binding(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "expiresAt":
+			out.Values[i] = ec._SAMLStart_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var searchCompletionsImplementors = []string{"SearchCompletions"}
 
 func (ec *executionContext) _SearchCompletions(ctx context.Context, sel ast.SelectionSet, obj *model.SearchCompletions) graphql.Marshaler {
@@ -99895,6 +100672,11 @@ func (ec *executionContext) _SignInMethods(ctx context.Context, sel ast.Selectio
 			}
 		case "oidc":
 			out.Values[i] = ec._SignInMethods_oidc(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "saml":
+			out.Values[i] = ec._SignInMethods_saml(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -107166,6 +107948,31 @@ func (ec *executionContext) unmarshalNRunAgentInput2githubᚗcomᚋmagpieᚑsear
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalNSAMLAnswer2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSAMLAnswer(ctx context.Context, sel ast.SelectionSet, v *model.SAMLAnswer) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SAMLAnswer(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNSAMLAnswerInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSAMLAnswerInput(ctx context.Context, v any) (model.SAMLAnswerInput, error) {
+	res, err := ec.unmarshalInputSAMLAnswerInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSAMLStart2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSAMLStart(ctx context.Context, sel ast.SelectionSet, v *model.SAMLStart) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SAMLStart(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNSearchCompletions2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchCompletions(ctx context.Context, sel ast.SelectionSet, v *model.SearchCompletions) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -110727,6 +111534,13 @@ func (ec *executionContext) marshalORole2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmag
 		return graphql.Null
 	}
 	return v
+}
+
+func (ec *executionContext) marshalOSAMLMethod2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSAMLMethod(ctx context.Context, sel ast.SelectionSet, v *model.SAMLMethod) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SAMLMethod(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOSearchDuplicates2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchDuplicates(ctx context.Context, sel ast.SelectionSet, v *model.SearchDuplicates) graphql.Marshaler {

@@ -1423,6 +1423,34 @@ type RunAgentInput struct {
 	ConversationID *uuid.UUID `json:"conversationId,omitempty"`
 }
 
+type SAMLAnswer struct {
+	// The one-time code for finishSAMLSignIn; it works for two minutes. Null when it is in redirectUrl, or when the provider refused.
+	Code *string `json:"code,omitempty"`
+	// Where the browser goes, with the code or the error in the address's fragment; null when the beginning named no place.
+	RedirectURL *string `json:"redirectUrl,omitempty"`
+}
+
+type SAMLAnswerInput struct {
+	// The field SAMLResponse of the form, in base64.
+	Response string `json:"response"`
+	// The field RelayState of the form.
+	RelayState string `json:"relayState"`
+}
+
+type SAMLMethod struct {
+	// What to call it on a button.
+	Name string `json:"name"`
+}
+
+type SAMLStart struct {
+	// Where the browser has to go.
+	AuthorizationURL string `json:"authorizationUrl"`
+	// A secret that stays in this browser until the end of the sign-in: without it, the code of the answer is of no use.
+	Binding string `json:"binding"`
+	// Until when it works.
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
 type SearchCompletions struct {
 	// The typed text with its last word completed, the most common words first; without the text itself.
 	Completions []string       `json:"completions"`
@@ -1775,6 +1803,8 @@ type SignInMethods struct {
 	Password bool `json:"password"`
 	// By an OpenID provider; null when none is set up.
 	Oidc *OIDCMethod `json:"oidc,omitempty"`
+	// By a SAML identity provider; null when none is set up.
+	Saml *SAMLMethod `json:"saml,omitempty"`
 }
 
 type SignUpInput struct {

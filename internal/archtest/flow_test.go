@@ -145,6 +145,7 @@ func flow() map[string][]string {
 		"rest":                          with("rest/openapi", "internal/event", "internal/identity/authn", "internal/ratelimit", "internal/request/accesslog", "internal/search"),
 		"rest/authorize":                with("internal/identity/application", "internal/identity/authn", "internal/ratelimit"),
 		"rest/openapi":                  {},
+		"rest/saml":                     with("internal/identity/authn", "internal/identity/signon", "internal/ratelimit"),
 		"rest/widget":                   {"internal/request/compress"},
 		"worker":                        with("internal/queue", "worker", "internal/store/driverlog", "internal/connector/state", "ent", "connectors", "internal/ingest", "internal/connector/credential", "internal/connector/inbound", "internal/index", "internal/ingest/entryid", "internal/secret", "internal/syncjob", "internal/model/embed", "internal/model/llm/provider", "internal/connector/attached", "internal/connector/throttle", "internal/identity/principal"),
 		"internal/queue":                {"internal/tracing"},

@@ -89,6 +89,26 @@ type Config struct {
 	OIDCAutoJoin          []string `env:"OIDC_AUTO_JOIN"`
 	OIDCAutoJoinWorkspace string   `env:"OIDC_AUTO_JOIN_WORKSPACE"`
 	OIDCAutoJoinRole      string   `env:"OIDC_AUTO_JOIN_ROLE" envDefault:"viewer"`
+	// SAMLMetadataURL or SAMLMetadataFile has the metadata of the SAML identity provider for sign-in; both empty is none.
+	SAMLMetadataURL  string `env:"SAML_METADATA_URL"`
+	SAMLMetadataFile string `env:"SAML_METADATA_FILE"`
+	// SAMLEntityID identifies this service at the provider; the address of its metadata when empty.
+	SAMLEntityID string `env:"SAML_ENTITY_ID"`
+	SAMLName     string `env:"SAML_NAME"`
+	// SAMLCertificate and SAMLKey are PEM, or the paths of PEM files. They sign requests and decrypt assertions.
+	SAMLCertificate string `env:"SAML_CERTIFICATE"`
+	SAMLKey         Secret `env:"SAML_KEY"`
+	// The names of the attributes with the address, the name and the groups of a person; those of the usual providers
+	// when empty.
+	SAMLEmailAttribute  string `env:"SAML_EMAIL_ATTRIBUTE"`
+	SAMLNameAttribute   string `env:"SAML_NAME_ATTRIBUTE"`
+	SAMLGroupsAttribute string `env:"SAML_GROUPS_ATTRIBUTE"`
+	// SAMLAutoJoin, SAMLAutoJoinWorkspace and SAMLAutoJoinRole are as those of OpenID. SAMLRoleGroups gives people of a
+	// group another role when they join: admin:Search admins,editor:Authors.
+	SAMLAutoJoin          []string `env:"SAML_AUTO_JOIN"`
+	SAMLAutoJoinWorkspace string   `env:"SAML_AUTO_JOIN_WORKSPACE"`
+	SAMLAutoJoinRole      string   `env:"SAML_AUTO_JOIN_ROLE" envDefault:"viewer"`
+	SAMLRoleGroups        []string `env:"SAML_ROLE_GROUPS"`
 	// OAuthClients are the OAuth clients of connectors by service. Load fills it.
 	OAuthClients map[string]OAuthClient `env:"-"`
 

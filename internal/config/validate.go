@@ -76,8 +76,15 @@ func (c *Config) Validate() error {
 		{"OIDC_CLIENT_ID", func() error { return checkTogether(c.OIDCIssuer, c.OIDCClientID, "OIDC_ISSUER") }},
 		{"OIDC_SCOPES", func() error { return checkScopes(c.OIDCScopes) }},
 		{"OIDC_AUTO_JOIN", func() error { return checkDomains(c.OIDCAutoJoin) }},
-		{"OIDC_AUTO_JOIN_WORKSPACE", func() error { return checkWorkspace(c.OIDCAutoJoin, c.OIDCAutoJoinWorkspace) }},
+		{"OIDC_AUTO_JOIN_WORKSPACE", func() error { return checkWorkspace("OIDC_AUTO_JOIN", c.OIDCAutoJoin, c.OIDCAutoJoinWorkspace) }},
 		{"OIDC_AUTO_JOIN_ROLE", func() error { return checkOneOf(c.OIDCAutoJoinRole, "viewer", "editor", "admin") }},
+		{"SAML_METADATA_URL", c.checkSAMLMetadata},
+		{"SAML_ENTITY_ID", func() error { return checkEntityID(c.SAMLEntityID) }},
+		{"SAML_CERTIFICATE", func() error { _, err := c.SAMLKeyPair(); return err }},
+		{"SAML_AUTO_JOIN", func() error { return checkDomains(c.SAMLAutoJoin) }},
+		{"SAML_AUTO_JOIN_WORKSPACE", func() error { return checkWorkspace("SAML_AUTO_JOIN", c.SAMLAutoJoin, c.SAMLAutoJoinWorkspace) }},
+		{"SAML_AUTO_JOIN_ROLE", func() error { return checkOneOf(c.SAMLAutoJoinRole, "viewer", "editor", "admin") }},
+		{"SAML_ROLE_GROUPS", func() error { _, err := RoleGroups(c.SAMLRoleGroups); return err }},
 		{"EMBEDDING_BASE_URL", func() error { return checkWebURL(c.EmbeddingBaseURL) }},
 		{"EMBEDDING_MODEL", func() error { return checkTogether(c.EmbeddingBaseURL, c.EmbeddingModel, "EMBEDDING_BASE_URL") }},
 		{"EMBEDDING_DIMENSIONS", func() error {
@@ -305,9 +312,9 @@ func checkTogether(address, model, other string) error {
 // uuidForm is the canonical form of a UUID.
 var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-func checkWorkspace(joining []string, id string) error {
+func checkWorkspace(setting string, joining []string, id string) error {
 	if len(joining) > 0 && id == "" {
-		return errors.New("must be set together with OIDC_AUTO_JOIN")
+		return errors.New("must be set together with " + setting)
 	}
 	if id != "" && !uuidForm.MatchString(id) {
 		return errors.New("must be the id of a workspace, a UUID")

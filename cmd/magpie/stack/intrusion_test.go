@@ -68,6 +68,8 @@ func signOnIntrusions(ada belongings) map[string]intrusion {
 		"POST /api/v1/auth/oidc/start":          {oidc + "/start", map[string]any{}, 200},
 		"GET /api/v1/auth/oidc/callback":        {oidc + "/callback?code=guess&state=" + url.QueryEscape(ada.signingIn), nil, 401},
 		"POST /api/v1/auth/oidc/finish":         {oidc + "/finish", map[string]any{"code": ada.code, "binding": "guess"}, 400},
+		"POST /api/v1/auth/saml/start":          {"/api/v1/auth/saml/start", map[string]any{}, 400}, // none is set up
+		"POST /api/v1/auth/saml/finish":         {"/api/v1/auth/saml/finish", map[string]any{"code": ada.code, "binding": "guess"}, 400},
 		"POST /api/v1/oauth/init":               {oauth + "/init", map[string]any{"provider": "google", "connectorId": ada.connector}, 404},
 		"GET /api/v1/oauth/callback/{provider}": {oauth + "/callback/google?code=mine&state=" + url.QueryEscape(ada.connecting), nil, 403},
 	}

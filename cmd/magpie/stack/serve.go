@@ -18,6 +18,7 @@ import (
 	"github.com/magpie-search/magpie/rest"
 	"github.com/magpie-search/magpie/rest/authorize"
 	"github.com/magpie-search/magpie/rest/mcp"
+	"github.com/magpie-search/magpie/rest/saml"
 	"github.com/magpie-search/magpie/rest/widget"
 )
 
@@ -106,6 +107,7 @@ func handler(app *wire.App, streams *connection.Server, drain *web.Drain, versio
 		REST:        transport.Handler(server, http.NotFoundHandler()),
 		MCP:         mcp.Handler(server),
 		Authorize:   authorize.New(authorize.Options{Server: app.Applications, RedirectURL: c.PublicURL() + oauth.CallbackPath(toolserver.ProviderName), TrustedProxies: c.TrustedProxies, Log: app.Log}),
+		SAML:        saml.New(saml.Options{SAML: app.SAML, TrustedProxies: c.TrustedProxies, Log: app.Log}),
 		OpenAPI:     description,
 		Schema:      graph.SDL(app.REST().Schema),
 		Webhooks:    rest.NewWebhooks(app.Webhooks()),

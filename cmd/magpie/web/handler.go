@@ -16,6 +16,7 @@ import (
 	"github.com/magpie-search/magpie/internal/request/accesslog"
 	"github.com/magpie-search/magpie/internal/viewer"
 	"github.com/magpie-search/magpie/rest/authorize"
+	"github.com/magpie-search/magpie/rest/saml"
 	"github.com/magpie-search/magpie/rest/widget"
 )
 
@@ -47,6 +48,8 @@ type Options struct {
 	MCP http.Handler
 	// Authorize serves the endpoints by which people connect programs to /mcp.
 	Authorize http.Handler
+	// SAML serves the addresses of sign-in by SAML.
+	SAML http.Handler
 	// Webhooks serves /webhooks/connectors and /api/v1/webhooks.
 	Webhooks http.Handler
 	// OpenAPI serves /openapi.json, with its own CORS policy.
@@ -93,6 +96,8 @@ func New(o Options) http.Handler {
 			graphql.ServeHTTP(w, r)
 		case below(path, "/webhooks"), below(path, "/api/v1/webhooks"):
 			o.Webhooks.ServeHTTP(w, r)
+		case saml.Serves(path):
+			o.SAML.ServeHTTP(w, r)
 		case below(path, "/v1"), below(path, "/api/v1"):
 			o.REST.ServeHTTP(w, r)
 		case path == "/mcp":

@@ -116,6 +116,8 @@ type App struct {
 	Grants       *oauth.Grants
 	Limiters     *throttle.Limiters
 	SignOn       *signon.SignOn
+	// SAML signs people in by a SAML identity provider.
+	SAML *signon.SAML
 	// Applications are the programs that people connect.
 	Applications *application.Server
 	Inbox        *inbound.Inbox
@@ -268,6 +270,7 @@ func (a *App) open(ctx context.Context) error {
 		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, Keys: a.Keys, SignOn: a.SignOn,
 		Collections: collection.New(collection.Options{Ent: a.DB.Ent, Models: a.Models, Index: a.Index, Connectors: sources, Attempts: a.Queue, Probe: a.Fingerprints.Probe, QuoteServices: a.Config.SignUp != "open", Now: a.now}),
 		Documents:   document.New(document.Options{Ent: a.DB.Ent, Index: a.Index, Summaries: summaries, Principals: a.Principals}),
+		SAML:        a.SAML,
 		WhyNot:      whynot.New(whynot.Options{Ent: a.DB.Ent, Search: a.Search, Principals: a.Principals}),
 		Connectors:  sources, Kinds: a.Kinds, Databases: databases, Grants: a.Grants, Inbox: a.Inbox, Events: a.Events, Automations: a.Automations, Integrations: a.Integrations, Jobs: a.Jobs, Index: a.Index, Search: a.Search,
 		Chat: a.Chat, Answers: answers,

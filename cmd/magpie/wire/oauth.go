@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/internal/config"
 	"github.com/magpie-search/magpie/internal/connector/oauth"
 	"github.com/magpie-search/magpie/internal/httpx"
 	"github.com/magpie-search/magpie/internal/identity/application"
@@ -46,9 +47,10 @@ func (a *App) openSignOn() {
 		Attempts: a.limiter,
 		Issuer:   c.OIDCIssuer, ClientID: c.OIDCClientID, ClientSecret: c.OIDCClientSecret.Reveal(), Name: c.OIDCName, Scopes: c.OIDCScopeList(),
 		BaseURL: c.PublicURL(), Origins: c.DashboardOrigins, Guests: a.People, Log: a.Log, Now: a.now,
-		Join: signon.Join{Domains: c.OIDCJoinDomains(), Workspace: workspace, Role: membership.Role(strings.ToUpper(c.OIDCAutoJoinRole))},
+		Join: signon.Join{Domains: c.OIDCJoinDomains(), Workspace: workspace, Role: membership.Role(strings.ToUpper(c.OIDCAutoJoinRole)), Setting: "OIDC_AUTO_JOIN_WORKSPACE"},
 	})
 	a.closers = append(a.closers, func() error { a.SignOn.Close(); return nil })
+	a.SAML = a.newSAML(flows)
 	metadata := &http.Transport{DialContext: httpx.NewGuard(c.AllowedPrivateNetworks).DialContext, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}
 	a.Applications = application.New(application.Options{
 		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, SignOn: a.SignOn, Flows: flows, Secrets: a.Secrets, Attempts: a.limiter,
@@ -56,4 +58,40 @@ func (a *App) openSignOn() {
 		Issuer: c.PublicURL(), Resource: c.PublicURL() + mcp.Path, Log: a.Log, Now: a.now,
 	})
 	a.closers = append(a.closers, func() error { metadata.CloseIdleConnections(); return nil })
+}
+
+// newSAML returns the sign-in by SAML. The settings are validated.
+func (a *App) newSAML(flows *oauth.Flows) *signon.SAML {
+	c := a.Config
+	workspace, _ := uuid.Parse(c.SAMLAutoJoinWorkspace)
+	pair, _ := c.SAMLKeyPair()
+	groups, _ := config.RoleGroups(c.SAMLRoleGroups)
+	join := signon.Join{
+		Domains: c.SAMLJoinDomains(), Workspace: workspace, Role: membership.Role(strings.ToUpper(c.SAMLAutoJoinRole)), Setting: "SAML_AUTO_JOIN_WORKSPACE",
+	}
+	for _, g := range groups {
+		join.Groups = append(join.Groups, signon.GroupRole{Group: g.Group, Role: membership.Role(strings.ToUpper(g.Role))})
+	}
+	o := signon.SAMLOptions{
+		Name: c.SAMLName, EntityID: c.SAMLEntityID, KeyPair: pair, BaseURL: c.PublicURL(), Origins: c.DashboardOrigins,
+		EmailAttributes: given(c.SAMLEmailAttribute), NameAttributes: given(c.SAMLNameAttribute), GroupsAttributes: given(c.SAMLGroupsAttribute),
+		Join: join, Guests: a.People, Attempts: a.limiter, Log: a.Log, Now: a.now,
+	}
+	switch {
+	case c.SAMLMetadataURL != "":
+		client := oauth.NewHTTPClient()
+		o.LoadMetadata = signon.FetchMetadata(client, c.SAMLMetadataURL)
+		a.closers = append(a.closers, func() error { client.CloseIdleConnections(); return nil })
+	case c.SAMLMetadataFile != "":
+		o.LoadMetadata = signon.ReadMetadata(c.SAMLMetadataFile)
+	}
+	return signon.NewSAML(a.DB.Ent, a.DB.Pool, flows, a.Accounts, o)
+}
+
+// given returns a list of the text, or none without it.
+func given(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
 }

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/membership"
@@ -31,6 +33,9 @@ type People interface {
 	CreatePerson(ctx context.Context, in authn.PersonDraft) (*ent.User, error)
 	// Join makes a person a member. It is a conflict if they are one.
 	Join(ctx context.Context, workspace, person uuid.UUID, role membership.Role) (*ent.Membership, error)
+	// MarkVerified records that the address of a person is verified. The first time it
+	// removes the password and ends the sessions.
+	MarkVerified(ctx context.Context, person *ent.User, name string) error
 	// OpenSession signs a person in.
 	OpenSession(ctx context.Context, person, workspace uuid.UUID) (authn.Tokens, error)
 }
@@ -49,6 +54,38 @@ type Join struct {
 	// Workspace and Role are the membership that they get.
 	Workspace uuid.UUID
 	Role      membership.Role
+	// Groups give people of a group of the provider another role. The first that
+	// applies counts.
+	Groups []GroupRole
+	// Setting is the name of the setting with the workspace, for errors.
+	Setting string
+}
+
+// GroupRole is the role of the people in a group of the provider.
+type GroupRole struct {
+	Group string
+	Role  membership.Role
+}
+
+// role returns the role of a person who joins.
+func (j Join) role(who identity) membership.Role {
+	for _, g := range j.Groups {
+		if slices.Contains(who.Groups, g.Group) {
+			return g.Role
+		}
+	}
+	return j.Role
+}
+
+// admission decides which person an identity is, and opens their session.
+type admission struct {
+	db       *ent.Client
+	pool     *pgxpool.Pool
+	people   People
+	guests   Guests // may be nil
+	join     Join
+	provider string // its name
+	now      func() time.Time
 }
 
 // errNotInvited returns the error for a valid identity that has no access.
@@ -60,78 +97,78 @@ func errNotInvited() error {
 // linked to the issuer and subject or, the first time, of the person with the
 // verified email address. An unknown person needs an invitation or a domain that
 // may join.
-func (s *SignOn) openSession(ctx context.Context, who identity) (authn.Tokens, error) {
-	person, err := s.linkedPerson(ctx, who)
+func (a *admission) openSession(ctx context.Context, who identity) (authn.Tokens, error) {
+	person, err := a.linkedPerson(ctx, who)
 	if err != nil {
 		return authn.Tokens{}, err
 	}
 	if person != uuid.Nil {
-		tokens, err := s.people.OpenSession(ctx, person, lastWorkspace)
+		tokens, err := a.people.OpenSession(ctx, person, lastWorkspace)
 		if !errors.Is(err, authn.ErrNoWorkspace) {
 			return tokens, err
 		}
 		// A removed person needs an invitation.
-		return s.signInByAddress(ctx, who, false)
+		return a.signInByAddress(ctx, who, false)
 	}
-	found, err := s.people.FindPerson(ctx, who.Email)
+	found, err := a.people.FindPerson(ctx, who.Email)
 	switch {
 	case err == nil:
-		if err := s.link(ctx, who, found.ID); err != nil {
+		if err := a.link(ctx, who, found.ID); err != nil {
 			return authn.Tokens{}, err
 		}
-		if err := s.join(ctx, found.ID, who); err != nil {
+		if err := a.joinDomain(ctx, found.ID, who); err != nil {
 			return authn.Tokens{}, err
 		}
 	case apierr.From(err).Code != apierr.CodeNotFound:
 		return authn.Tokens{}, fmt.Errorf("look the person up: %w", err)
 	}
-	return s.signInByAddress(ctx, who, true)
+	return a.signInByAddress(ctx, who, true)
 }
 
 // signInByAddress opens a session for the person with the address, and links the
 // identity to them.
-func (s *SignOn) signInByAddress(ctx context.Context, who identity, mayJoin bool) (authn.Tokens, error) {
-	tokens, err := s.signInVerified(ctx, who)
+func (a *admission) signInByAddress(ctx context.Context, who identity, mayJoin bool) (authn.Tokens, error) {
+	tokens, err := a.signInVerified(ctx, who)
 	switch {
 	case err == nil:
 	case apierr.From(err).Code != apierr.Forbidden:
 		return authn.Tokens{}, err
 	default:
-		if !mayJoin || !s.o.Join.includes(who.Email) {
+		if !mayJoin || !a.join.includes(who.Email) {
 			return authn.Tokens{}, errNotInvited()
 		}
-		if tokens, err = s.createAndJoin(ctx, who); err != nil {
+		if tokens, err = a.createAndJoin(ctx, who); err != nil {
 			return authn.Tokens{}, err
 		}
 	}
 	// Now the person exists. If the identity cannot be linked, the session is not
 	// returned.
-	found, err := s.people.FindPerson(ctx, who.Email)
+	found, err := a.people.FindPerson(ctx, who.Email)
 	if err != nil {
 		return authn.Tokens{}, fmt.Errorf("look the person up: %w", err)
 	}
-	return tokens, s.link(ctx, who, found.ID)
+	return tokens, a.link(ctx, who, found.ID)
 }
 
 // signInVerified opens a session for a member or an invited person.
-func (s *SignOn) signInVerified(ctx context.Context, who identity) (authn.Tokens, error) {
-	if s.o.Guests != nil {
-		return s.o.Guests.SignInVerified(ctx, who.Email, who.Name)
+func (a *admission) signInVerified(ctx context.Context, who identity) (authn.Tokens, error) {
+	if a.guests != nil {
+		return a.guests.SignInVerified(ctx, who.Email, who.Name)
 	}
-	found, err := s.people.FindPerson(ctx, who.Email)
+	found, err := a.people.FindPerson(ctx, who.Email)
 	if err != nil && apierr.From(err).Code == apierr.CodeNotFound {
 		return authn.Tokens{}, errNotInvited()
 	}
 	if err != nil {
 		return authn.Tokens{}, fmt.Errorf("look the person up: %w", err)
 	}
-	return s.people.OpenSession(ctx, found.ID, lastWorkspace)
+	return a.people.OpenSession(ctx, found.ID, lastWorkspace)
 }
 
 // linkedPerson returns the person that an identity is linked to, or uuid.Nil.
-func (s *SignOn) linkedPerson(ctx context.Context, who identity) (person uuid.UUID, err error) {
-	err = s.pool.QueryRow(ctx, `update identities set used_at = $3 where issuer = $1 and subject = $2 returning user_id`,
-		who.Issuer, who.Subject, s.o.Now()).Scan(&person)
+func (a *admission) linkedPerson(ctx context.Context, who identity) (person uuid.UUID, err error) {
+	err = a.pool.QueryRow(ctx, `update identities set used_at = $3 where issuer = $1 and subject = $2 returning user_id`,
+		who.Issuer, who.Subject, a.now()).Scan(&person)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return uuid.Nil, nil
 	}
@@ -143,67 +180,81 @@ func (s *SignOn) linkedPerson(ctx context.Context, who identity) (person uuid.UU
 
 // link links an identity to a person. It is forbidden if the person is linked to
 // another subject of the issuer: the provider may have reassigned the address.
-func (s *SignOn) link(ctx context.Context, who identity, person uuid.UUID) error {
+func (a *admission) link(ctx context.Context, who identity, person uuid.UUID) error {
 	var linked uuid.UUID
-	err := s.pool.QueryRow(ctx, `insert into identities (issuer, subject, user_id) values ($1, $2, $3)
+	err := a.pool.QueryRow(ctx, `insert into identities (issuer, subject, user_id) values ($1, $2, $3)
 		on conflict (issuer, subject) do update set used_at = now() returning user_id`, who.Issuer, who.Subject, person).Scan(&linked)
 	var state *pgconn.PgError
-	if errors.As(err, &state) && state.Code == "23505" || err == nil && linked != person {
-		return apierr.New(apierr.Forbidden, "The account of this email address belongs to another identity at "+s.o.Name+"; ask your administrator")
+	if errors.As(err, &state) && state.Code == "23505" {
+		// Either the person has another identity, or a concurrent sign-in linked this one.
+		linked, err = a.linkedPerson(ctx, who)
+	}
+	if err == nil && linked != person {
+		return apierr.New(apierr.Forbidden, "The account of this email address belongs to another identity at "+a.provider+"; ask your administrator")
 	}
 	if err != nil {
 		return fmt.Errorf("link the identity: %w", err)
 	}
-	ctx = viewer.With(ctx, viewer.System(uuid.Nil))
-	if err := s.db.User.Update().Where(user.ID(person), user.EmailVerified(false)).SetEmailVerified(true).Exec(ctx); err != nil {
-		return fmt.Errorf("note that the address is verified: %w", err)
-	}
-	return nil
+	return a.markVerified(ctx, person, who.Name)
+}
+
+// markVerified records that the provider vouches for the address of a person.
+func (a *admission) markVerified(ctx context.Context, person uuid.UUID, name string) error {
+	return transaction.In(viewer.With(ctx, viewer.System(uuid.Nil)), a.db, func(ctx context.Context, client *ent.Client) error {
+		row, err := client.User.Query().Where(user.ID(person)).ForUpdate().Only(ctx)
+		if err != nil {
+			return fmt.Errorf("read the person: %w", err)
+		}
+		if row.EmailVerified {
+			return nil
+		}
+		return a.people.MarkVerified(ctx, row, name)
+	})
 }
 
 // createAndJoin creates a person and makes them a member of the workspace of their
 // domain. Concurrent sign-ins create one person.
-func (s *SignOn) createAndJoin(ctx context.Context, who identity) (authn.Tokens, error) {
-	err := transaction.In(transaction.Outside(ctx), s.db, func(ctx context.Context, _ *ent.Client) error {
-		created, err := s.people.CreatePerson(ctx, authn.PersonDraft{Email: who.Email, Name: who.Name, Verified: true})
+func (a *admission) createAndJoin(ctx context.Context, who identity) (authn.Tokens, error) {
+	err := transaction.In(transaction.Outside(ctx), a.db, func(ctx context.Context, _ *ent.Client) error {
+		created, err := a.people.CreatePerson(ctx, authn.PersonDraft{Email: who.Email, Name: who.Name, Verified: true})
 		if err != nil {
 			return err
 		}
-		return s.join(ctx, created.ID, who)
+		return a.joinDomain(ctx, created.ID, who)
 	})
 	switch {
 	case err == nil, apierr.From(err).Code == apierr.Conflict:
 	case apierr.From(err).Code == apierr.InvalidRequest:
-		return authn.Tokens{}, &apierr.Error{Code: apierr.Forbidden, Message: "Your email address at " + s.o.Name + " cannot be used here", Cause: err}
+		return authn.Tokens{}, &apierr.Error{Code: apierr.Forbidden, Message: "Your email address at " + a.provider + " cannot be used here", Cause: err}
 	default:
 		return authn.Tokens{}, err
 	}
-	tokens, err := s.signInVerified(ctx, who)
+	tokens, err := a.signInVerified(ctx, who)
 	if err != nil && apierr.From(err).Code == apierr.Forbidden {
 		return authn.Tokens{}, errNotInvited() // the address belongs to a person without access
 	}
 	return tokens, err
 }
 
-// join makes a person a member of the workspace of their domain.
-func (s *SignOn) join(ctx context.Context, person uuid.UUID, who identity) error {
-	if !s.o.Join.includes(who.Email) {
+// joinDomain makes a person a member of the workspace of their domain.
+func (a *admission) joinDomain(ctx context.Context, person uuid.UUID, who identity) error {
+	if !a.join.includes(who.Email) {
 		return nil
 	}
-	member, err := s.member(ctx, person)
+	member, err := a.member(ctx, person)
 	if err != nil || member {
 		return err
 	}
-	if _, err := s.people.Join(ctx, s.o.Join.Workspace, person, s.o.Join.Role); err != nil && apierr.From(err).Code != apierr.Conflict {
-		return fmt.Errorf("join the workspace of OIDC_AUTO_JOIN_WORKSPACE: %w", err)
+	if _, err := a.people.Join(ctx, a.join.Workspace, person, a.join.role(who)); err != nil && apierr.From(err).Code != apierr.Conflict {
+		return fmt.Errorf("join the workspace of %s: %w", a.join.Setting, err)
 	}
 	return nil
 }
 
 // member reports whether a person is a member of the workspace to join.
-func (s *SignOn) member(ctx context.Context, person uuid.UUID) (bool, error) {
-	is, err := transaction.Client(ctx, s.db).Membership.Query().
-		Where(membership.WorkspaceID(s.o.Join.Workspace), membership.UserID(person)).Exist(viewer.With(ctx, viewer.System(uuid.Nil)))
+func (a *admission) member(ctx context.Context, person uuid.UUID) (bool, error) {
+	is, err := transaction.Client(ctx, a.db).Membership.Query().
+		Where(membership.WorkspaceID(a.join.Workspace), membership.UserID(person)).Exist(viewer.With(ctx, viewer.System(uuid.Nil)))
 	if err != nil {
 		return false, fmt.Errorf("look the membership up: %w", err)
 	}

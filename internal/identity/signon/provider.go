@@ -65,10 +65,11 @@ func (s *SignOn) discover(ctx context.Context) (*provider, error) {
 
 // identity is a person at the provider.
 type identity struct {
-	Issuer  string `json:"issuer"`
-	Subject string `json:"subject"`
-	Email   string `json:"email"`
-	Name    string `json:"name"`
+	Issuer  string   `json:"issuer"`
+	Subject string   `json:"subject"`
+	Email   string   `json:"email"`
+	Name    string   `json:"name"`
+	Groups  []string `json:"groups,omitempty"`
 }
 
 // boolOrString is a boolean that some providers encode as a string.

@@ -65,13 +65,11 @@ type Options struct {
 
 // SignOn signs people in by an OpenID provider. Call Close at the end.
 type SignOn struct {
-	o        Options
-	db       *ent.Client
-	pool     *pgxpool.Pool
-	flows    *oauth.Flows
-	people   People
-	returnTo oauth.ReturnOrigins
-	provider *discovery
+	o         Options
+	flows     *oauth.Flows
+	returnTo  oauth.ReturnOrigins
+	provider  *discovery
+	admission *admission
 }
 
 // New returns the sign-on of a database. It sends no request.
@@ -94,8 +92,9 @@ func New(db *ent.Client, pool *pgxpool.Pool, flows *oauth.Flows, people People, 
 		}
 	}
 	return &SignOn{
-		o: o, db: db, pool: pool, flows: flows, people: people, returnTo: oauth.NewReturnOrigins(o.BaseURL, o.Origins),
-		provider: &discovery{issuer: o.Issuer, http: o.HTTP, now: o.Now},
+		o: o, flows: flows, returnTo: oauth.NewReturnOrigins(o.BaseURL, o.Origins),
+		provider:  &discovery{issuer: o.Issuer, http: o.HTTP, now: o.Now},
+		admission: &admission{db: db, pool: pool, people: people, guests: o.Guests, join: o.Join, provider: o.Name, now: o.Now},
 	}
 }
 
@@ -183,7 +182,7 @@ func (s *SignOn) StartPage(ctx context.Context, returnTo string) (address, bindi
 }
 
 func (s *SignOn) start(ctx context.Context, returnTo string, query bool) (Authorization, error) {
-	if err := s.limitStarts(ctx); err != nil {
+	if err := limitStarts(ctx, s.o.Attempts); err != nil {
 		return Authorization{}, err
 	}
 	if err := s.configured(); err != nil {
@@ -207,8 +206,9 @@ func (s *SignOn) start(ctx context.Context, returnTo string, query bool) (Author
 	return Authorization{URL: address, Binding: binding, ExpiresAt: expires}, nil
 }
 
-func (s *SignOn) limitStarts(ctx context.Context) error {
-	limit, err := s.o.Attempts.AllowIn(ctx, "oidc:"+ratelimit.ClientOf(ctx), maxStartsPerMinute, time.Minute)
+// limitStarts counts a sign-in of the client. All ways to sign in count together.
+func limitStarts(ctx context.Context, attempts authn.Attempts) error {
+	limit, err := attempts.AllowIn(ctx, "oidc:"+ratelimit.ClientOf(ctx), maxStartsPerMinute, time.Minute)
 	if err != nil {
 		return apierr.Wrap("count the sign-in", err)
 	}
@@ -300,15 +300,25 @@ func (s *SignOn) Finish(ctx context.Context, code, binding string) (authn.Tokens
 	if err := s.configured(); err != nil {
 		return authn.Tokens{}, err
 	}
+	who, err := takeIdentity(ctx, s.flows, codePurpose, code, binding)
+	if err != nil {
+		return authn.Tokens{}, err
+	}
+	return s.admission.openSession(ctx, who)
+}
+
+// takeIdentity returns the identity of a one-time code for the browser with the
+// binding.
+func takeIdentity(ctx context.Context, flows *oauth.Flows, purpose, code, binding string) (identity, error) {
 	var who verifiedIdentity
-	err := s.flows.Take(ctx, codePurpose, code, &who)
+	err := flows.Take(ctx, purpose, code, &who)
 	if err != nil && !errors.Is(err, oauth.ErrNoFlow) {
-		return authn.Tokens{}, apierr.Wrap("end a sign-in", err)
+		return identity{}, apierr.Wrap("end a sign-in", err)
 	}
 	if err != nil || subtle.ConstantTimeCompare(hash(binding), who.Binding) != 1 {
-		return authn.Tokens{}, apierr.Invalid("code", "is unknown, was used before, has expired or belongs to another browser; begin the sign-in again")
+		return identity{}, apierr.Invalid("code", "is unknown, was used before, has expired or belongs to another browser; begin the sign-in again")
 	}
-	return s.openSession(ctx, who.identity)
+	return who.identity, nil
 }
 
 // line returns text of the provider on one printable line of at most limit bytes.

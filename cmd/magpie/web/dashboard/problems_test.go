@@ -25,6 +25,7 @@ var unshown = map[string]string{
 	"rest/inbound.go":                "platforms",
 	"rest/mcp/":                      "MCP clients",
 	"rest/querystring.go":            "programs: the dashboard reads by GraphQL",
+	"rest/saml/":                     "browsers that a provider lets post",
 	"rest/webhook.go":                "platforms",
 }
 

@@ -5,7 +5,7 @@ import { formatDuration, type Language, language, languages, setLanguage, t } fr
 import { Icon } from '../../kit/Icon';
 import { ProblemNotice } from '../../kit/Problem';
 import type { Access } from './methods';
-import { startOIDC } from './oidc';
+import { startSignOn, type Way } from './signOn';
 import { useSubmit } from './useSubmit';
 
 // Door is the frame of the pages of people who are not signed in. The first field takes the focus, or the title if there
@@ -82,16 +82,25 @@ export function NewPassword(props: { label?: string; name?: string; value: strin
   );
 }
 
-// ByProvider is the button of the OpenID provider, below a form if password sign-in is possible, too.
+// ByProvider has a button for each provider, below a form if password sign-in is possible, too.
 export function ByProvider({ access, next, alone }: { access: Access; next?: string; alone?: boolean }) {
-  const { onSubmit, running, error, wait } = useSubmit([], () => startOIDC(next));
-  if (!access.oidc) return null;
+  if (!access.oidc && !access.saml) return null;
   return (
     <>
       {!alone && <Divider label={t('access.or')} labelPosition="center" />}
+      {access.saml && <ProviderButton way="saml" name={access.saml.name} next={next} alone={alone} />}
+      {access.oidc && <ProviderButton way="oidc" name={access.oidc.name} next={next} alone={alone} />}
+    </>
+  );
+}
+
+function ProviderButton({ way, name, next, alone }: { way: Way; name: string; next?: string; alone?: boolean }) {
+  const { onSubmit, running, error, wait } = useSubmit([], () => startSignOn(way, next));
+  return (
+    <>
       <Failure error={error} wait={wait} />
       <Button variant={alone ? 'filled' : 'default'} loading={running} disabled={wait > 0} onClick={() => onSubmit()}>
-        {t('access.with', { name: access.oidc.name })}
+        {t('access.with', { name })}
       </Button>
     </>
   );

@@ -4,6 +4,7 @@ import { call } from '../../session/session';
 export interface Access {
   password: boolean;
   oidc: { name: string } | null;
+  saml: { name: string } | null;
   signUp: boolean;
 }
 

@@ -62,7 +62,14 @@ const oidc = createRoute({
   getParentRoute: () => rootRoute,
   path: '/oidc',
   loader: messages,
-  component: lazyRouteComponent(() => import('./OIDCReturn'), 'OIDCReturn'),
+  component: lazyRouteComponent(() => import('./SignOnReturn'), 'SignOnReturn'),
+});
+
+const saml = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/saml',
+  loader: messages,
+  component: lazyRouteComponent(() => import('./SignOnReturn'), 'SignOnReturn'),
 });
 
 const oauthConfirm = createRoute({
@@ -99,6 +106,6 @@ const oauthDone = createRoute({
   component: lazyRouteComponent(() => import('./OAuthOutcome'), 'OAuthDone'),
 });
 
-export const accessRoutes = [signIn, signUp, acceptInvitation, resetPassword, oidc] as const;
+export const accessRoutes = [signIn, signUp, acceptInvitation, resetPassword, oidc, saml] as const;
 
 export const oauthRoutes = [oauthConfirm, oauthDone] as const;

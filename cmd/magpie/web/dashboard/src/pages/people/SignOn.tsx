@@ -14,7 +14,7 @@ export function SignOn() {
   const [{ data, error }, again] = useQuery({ query: PeopleSignInDocument });
   if (error && !data) return <ProblemNotice error={error} retry={() => again({ requestPolicy: 'network-only' })} />;
   if (!data) return <Loader aria-label={t('common.loading')} />;
-  const { password, oidc } = data.signInMethods;
+  const { password, oidc, saml } = data.signInMethods;
   return (
     <Stack className="narrow" style={{ marginInline: 0 }}>
       <Facts
@@ -23,6 +23,7 @@ export function SignOn() {
           { label: t('people.byPassword'), value: password ? t('common.yes') : t('common.no') },
           { label: t('people.byProvider'), value: oidc ? oidc.name : t('people.notSetUp') },
           { label: t('people.issuer'), value: oidc?.issuer },
+          { label: t('people.bySaml'), value: saml ? saml.name : t('people.notSetUp') },
         ]}
       />
       {isAdmin && (
@@ -45,6 +46,23 @@ OIDC_CLIENT_SECRET=…
 OIDC_NAME=${oidc?.name ?? 'Company account'}`}
           </CodeBlock>
           <Text size="sm">{t('people.oidcJoin')}</Text>
+          <Title order={2} size="h4">
+            {saml ? t('people.samlChange') : t('people.samlSetUp')}
+          </Title>
+          <Text size="sm">{t('people.samlHelp')}</Text>
+          <List type="ordered" size="sm" spacing="xs">
+            <List.Item>{t('people.samlRegister')}</List.Item>
+          </List>
+          <CodeBlock label={t('people.samlEntity')}>{`${window.location.origin}/api/v1/auth/saml/metadata`}</CodeBlock>
+          <CodeBlock label={t('people.samlACS')}>{`${window.location.origin}/api/v1/auth/saml/acs`}</CodeBlock>
+          <List type="ordered" size="sm" spacing="xs" listStyleType="decimal" start={2}>
+            <List.Item>{t('people.samlSettings')}</List.Item>
+          </List>
+          <CodeBlock label={t('people.samlNames')}>
+            {`SAML_METADATA_URL=https://id.example.com/metadata
+SAML_NAME=${saml?.name ?? 'Company account'}`}
+          </CodeBlock>
+          <Text size="sm">{t('people.samlJoin')}</Text>
         </>
       )}
     </Stack>

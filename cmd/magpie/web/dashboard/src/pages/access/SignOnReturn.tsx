@@ -7,21 +7,21 @@ import { RequestError } from '../../session/session';
 import { Door } from './Door';
 import { useFragment } from './fragment';
 import { localPath } from './methods';
-import { afterOIDC, finishOIDC, NotBegunHere } from './oidc';
+import { afterSignOn, finishSignOn, NotBegunHere } from './signOn';
 
-// OIDCReturn is where the OpenID provider's answer arrives: it opens the session, or says why there is none.
-export function OIDCReturn() {
+// SignOnReturn is where a provider's answer arrives: it opens the session, or says why there is none.
+export function SignOnReturn() {
   const fragment = useFragment();
   const navigate = useNavigate();
   const code = fragment.get('code');
-  const [next] = useState(afterOIDC);
+  const [next] = useState(afterSignOn);
   const refused = fragment.get('error');
   const [error, setError] = useState<unknown>(() =>
     refused ? new RequestError(0, refused, fragment.get('error_description') ?? refused, null, null) : code ? null : new NotBegunHere(),
   );
   useEffect(() => {
     if (code)
-      finishOIDC(code).then(
+      finishSignOn(code).then(
         (to) => navigate({ href: localPath(to), replace: true }),
         (problem: unknown) => setError(problem),
       );
