@@ -1,1 +1,0 @@
-import{n as e}from"./Title-DjBoRKc4.js";import{r as t}from"./useRouter-DnKxcqwe.js";import{n}from"./link-BZPG1ENd.js";import{P as r}from"./i18n-Bq-DHfMi.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
