@@ -87,6 +87,7 @@ func bearer(ctx context.Context, accounts Accounts, authorization string) (viewe
 // graphqlGuard authenticates requests and rejects malformed operations, whose bodies
 // the transports would log.
 func graphqlGuard(o Options, next http.Handler) http.Handler {
+	known := &documents{}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who := viewer.Viewer{Kind: viewer.KindAnonymous, Surface: viewer.SurfaceDashboard}
 		client := ratelimit.Client(r, o.TrustedProxies)
@@ -112,12 +113,24 @@ func graphqlGuard(o Options, next http.Handler) http.Handler {
 			return
 		}
 		r.Header.Del("Upgrade") // other upgrades may be ignored, but a transport would handle them
+		if r.Method == http.MethodGet && who.Kind != viewer.KindAnonymous {
+			var err error
+			if r, err = fromGET(r, who); err != nil {
+				writeGraphQLError(w, err)
+				return
+			}
+			w.Header().Set("Cache-Control", "no-store")
+		}
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", "POST")
 			writeGraphQLError(w, apierr.New(apierr.MethodNotAllowed, "Send operations by POST, or subscriptions over WebSocket"))
 			return
 		}
-		if err := checkBody(w, r); err != nil {
+		if err := checkBody(w, r, known); err != nil {
+			if errors.Is(err, errNotPersisted) {
+				writeNotPersisted(w, r)
+				return
+			}
 			writeGraphQLError(w, err)
 			return
 		}
@@ -136,8 +149,9 @@ func isTooLarge(err error) bool {
 	return ok
 }
 
-// checkBody checks a JSON body, or the JSON parts of a form, and restores the body.
-func checkBody(w http.ResponseWriter, r *http.Request) error {
+// checkBody checks a JSON body, or the JSON parts of a form, and restores the body, with
+// the document of an operation that has only its hash.
+func checkBody(w http.ResponseWriter, r *http.Request, known *documents) error {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case err == nil && kind == "multipart/form-data":
@@ -166,14 +180,22 @@ func checkBody(w http.ResponseWriter, r *http.Request) error {
 		return tooDeep()
 	}
 	var operation struct {
-		Query         string         `json:"query"`
-		OperationName string         `json:"operationName"`
-		Variables     map[string]any `json:"variables"`
-		Extensions    map[string]any `json:"extensions"`
+		operationBody
+		Variables  map[string]any `json:"variables"`
+		Extensions map[string]any `json:"extensions"`
 	}
 	err = json.Unmarshal(text, &operation)
-	if err == nil && operation.Query == "" && operation.Extensions["persistedQuery"] != nil {
-		return apierr.New(apierr.InvalidRequest, "PersistedQueryNotSupported") // clients know this message and then send the query
+	if err == nil && operation.Extensions["persistedQuery"] != nil {
+		var o operationBody
+		if err = json.Unmarshal(text, &o); err == nil {
+			hadText := o.Query != ""
+			if err := known.resolve(who, &o); err != nil {
+				return err
+			}
+			if operation.Query = o.Query; !hadText {
+				text, err = json.Marshal(o)
+			}
+		}
 	}
 	if err != nil || operation.Query == "" {
 		return apierr.New(apierr.InvalidRequest, `The body must be a JSON object such as {"query": "{ me { role } }", "variables": {}}`)

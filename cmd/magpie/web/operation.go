@@ -53,6 +53,11 @@ func (t operations) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 	answer, events := accepted(r.Header.Values("Accept"))
 	rc, errs := exec.CreateOperationContext(ctx, params)
 	isStream := len(errs) == 0 && rc.Operation.Operation == ast.Subscription
+	if len(errs) == 0 && queriesOnly(ctx) && rc.Operation.Operation != ast.Query {
+		w.Header().Set("Allow", "POST")
+		writeGraphQLError(w, apierr.New(apierr.MethodNotAllowed, "GET is for queries; send mutations by POST, and subscriptions over WebSocket or by POST"))
+		return
+	}
 	if events && (isStream || answer == "") {
 		if err := t.live.Events(ctx, w, exec, rc, errs, ratelimit.ClientOf(ctx)); err != nil {
 			writeGraphQLError(w, err)
