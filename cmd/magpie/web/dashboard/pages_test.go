@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
-
 	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
 )
 
@@ -189,8 +187,6 @@ func accessiblePages(t *testing.T, m *world) {
 	p := signIn(t, m.Magpie, stacktest.Email, stacktest.Password, "/search")
 	// The frame of all pages, once and in all its looks.
 	p.accessible("/search")
-	p.Do(chromedp.EmulateViewport(360, 900))
-	p.axe("/search, 360 px wide, light", colourRules)
 	p.framed = true
 	for _, page := range pages() {
 		p.goTo(m.address(page.path))

@@ -259,14 +259,16 @@ func scheme(name string) chromedp.Action {
 const still = `document.getAnimations().every((a) => a.playState !== "running" || a.effect.getComputedTiming().endTime === Infinity)`
 
 // accessible checks the page by WCAG 2.2 AA, narrow and wide, dark and light, and that
-// nothing is wider than the window. All rules are checked at both widths. A colour does not
-// depend on the width, so that the light is checked in the wide window only.
+// nothing is wider than the window. All rules are checked at both widths, those of colours
+// also in the other look.
 func (p *person) accessible(what string) {
 	p.t.Helper()
 	p.Do(chromedp.EmulateViewport(360, 900))
 	p.shown("dark")
 	p.fits(what, 360)
-	p.axe(what+", 360 px wide", allRules)
+	p.axe(what+", 360 px wide, dark", allRules)
+	p.shown("light")
+	p.axe(what+", 360 px wide, light", colourRules)
 	p.Do(chromedp.EmulateViewport(1280, 900))
 	p.fits(what, 1280)
 	p.accessibleHere(what + ", 1280 px wide")
