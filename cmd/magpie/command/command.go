@@ -46,6 +46,7 @@ type grammar struct {
 	Serve   serveCommand   `cmd:"" group:"run" help:"Serve HTTP: GraphQL, REST, health, metrics."`
 	Worker  workerCommand  `cmd:"" group:"run" help:"Run syncs and schedules."`
 	Health  healthCommand  `cmd:"" group:"run" help:"Ask a server or worker on this machine whether it is ready."`
+	Doctor  doctorCommand  `cmd:"" group:"run" help:"Check the installation: settings, stores, keys, models, addresses, disks."`
 	Migrate migrateCommand `cmd:"" group:"run" help:"Bring the database schema up to date, or show where it stands."`
 	Backup  backupCommand  `cmd:"" group:"run" help:"Save the database and the uploaded files, encrypted; check and list backups."`
 	Secrets secretsCommand `cmd:"" group:"run" help:"Change the key of SECRET_KEYS: what is sealed with which key, and seal it again."`

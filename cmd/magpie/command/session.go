@@ -68,6 +68,11 @@ func (r *runtime) open(do func(*wire.App) error) error {
 	if err != nil {
 		return err
 	}
+	return r.openWith(c, do)
+}
+
+// openWith opens the Magpie of these settings.
+func (r *runtime) openWith(c *config.Config, do func(*wire.App) error) error {
 	log := slog.New(slog.DiscardHandler) // errors are printed; the rest is of no use here
 	if r.LogLevel != "" {
 		log = r.logger(c)

@@ -1,0 +1,112 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/connector/blob"
+	"github.com/magpie-search/magpie/internal/humanize"
+	"github.com/magpie-search/magpie/internal/system/doctor"
+)
+
+type doctorCommand struct{}
+
+// Run checks the installation, and fails if something is wrong.
+func (doctorCommand) Run(r *runtime) error {
+	c, err := r.installation()
+	if err != nil {
+		return err
+	}
+	findings := r.diagnose(c)
+	err = r.console.Result(findings, func() {
+		rows := make([][]string, 0, len(findings))
+		for _, f := range findings {
+			rows = append(rows, []string{string(f.Status), f.Check, strings.TrimSpace(f.Text + " " + f.Action)})
+		}
+		r.console.Table([]string{"STATUS", "CHECK", "FINDING"}, rows, "")
+	})
+	if err != nil {
+		return err
+	}
+	if doctor.Failed(findings) {
+		n := 0
+		for _, f := range findings {
+			if f.Status == doctor.Error {
+				n++
+			}
+		}
+		return fmt.Errorf("%s found", humanize.Count(n, "error"))
+	}
+	return nil
+}
+
+// installation finds the settings of the installation: those given, or those of the stack
+// that runs in the data folder. Missing ones are not an error.
+func (r *runtime) installation() (*config.Config, error) {
+	c, err := r.settings(nil)
+	if err != nil {
+		return nil, err
+	}
+	if c.DatabaseURL == "" && c.RedisURL == "" {
+		if running, err := r.reach(); err == nil {
+			return running, nil
+		}
+	}
+	return c, nil
+}
+
+// diagnose makes all checks.
+func (r *runtime) diagnose(c *config.Config) []doctor.Finding {
+	transport := &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}
+	findings := doctor.Run(r, doctor.Options{
+		Config: c, Redis: wire.Redis, Now: time.Now, HTTP: &http.Client{Transport: transport, Timeout: 10 * time.Second},
+		Blobs: func(ctx context.Context) (blob.Store, error) {
+			return blob.Open(ctx, c.BlobURL, blob.Credentials{AccessKeyID: c.BlobAccessKeyID, SecretAccessKey: c.BlobSecretAccessKey.Reveal()})
+		},
+	})
+	return append(findings, r.warnings(c)...)
+}
+
+// warnings are those of the state of the system, of all workspaces. Without stores that
+// work there are none: the checks have said so.
+func (r *runtime) warnings(c *config.Config) (findings []doctor.Finding) {
+	err := r.openWith(c, func(app *wire.App) error {
+		workspaces, err := app.People.Workspaces(r)
+		if err != nil {
+			return err
+		}
+		for _, workspace := range workspaces {
+			api, err := newClient(app, workspace.ID)
+			if err != nil {
+				return err
+			}
+			var got struct{ System systemRow }
+			if err := api.Do(r, "SystemState", nil, &got); err != nil {
+				return err
+			}
+			for _, w := range got.System.Warnings {
+				if w.Code == "NO_CHAT_MODEL" || w.Code == "REDIS_UNREACHABLE" {
+					continue // a check says so
+				}
+				f := doctor.Finding{Check: "system", Status: doctor.Warning, Text: w.Text, Action: w.Action}
+				if !slices.Contains(findings, f) {
+					findings = append(findings, f)
+				}
+			}
+		}
+		if len(findings) == 0 {
+			findings = append(findings, doctor.Finding{Check: "system", Status: doctor.OK, Text: "Workers run, and nothing waits for a person."})
+		}
+		return nil
+	})
+	if err != nil {
+		return append(findings, doctor.Finding{Check: "system", Status: doctor.Warning, Text: "The state of workers and queues could not be read.", Action: "Correct the errors above first."})
+	}
+	return findings
+}

@@ -1,0 +1,172 @@
+package doctor
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/magpie-search/magpie/internal/config"
+)
+
+// certificateWarning is the time before the end of a certificate at which to warn.
+const certificateWarning = 14 * 24 * time.Hour
+
+// mail checks that the mail server greets. It sends nothing.
+func (r *report) mail(ctx context.Context) {
+	if r.Config.SMTPURL == "" {
+		r.ok("No mail server is set: invitations and new passwords are links that people pass on.")
+		return
+	}
+	server, err := url.Parse(r.Config.SMTPURL.Reveal())
+	if err != nil {
+		r.fail("SMTP_URL cannot be read.", "Write it as smtp://user:password@host:587.")
+		return
+	}
+	port := server.Port()
+	if port == "" {
+		port = map[bool]string{true: "465", false: "587"}[server.Scheme == "smtps"]
+	}
+	address := net.JoinHostPort(server.Hostname(), port)
+	var conn net.Conn
+	if server.Scheme == "smtps" {
+		conn, err = (&tls.Dialer{Config: &tls.Config{ServerName: server.Hostname(), MinVersion: tls.VersionTLS12}}).DialContext(ctx, "tcp", address)
+	} else {
+		conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	}
+	if err != nil {
+		r.fail("The mail server cannot be reached: "+firstLine(err), "Correct SMTP_URL.")
+		return
+	}
+	defer func() { _ = conn.Close() }()
+	if end, ok := ctx.Deadline(); ok {
+		_ = conn.SetDeadline(end)
+	}
+	greeting, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil || !strings.HasPrefix(greeting, "220") {
+		r.fail("The mail server does not greet.", "Correct SMTP_URL; smtps:// speaks TLS from the start, smtp:// later.")
+		return
+	}
+	r.ok("The mail server greets.")
+}
+
+// models asks each service of models for its list, which costs nothing.
+func (r *report) models(ctx context.Context) {
+	if r.HTTP == nil {
+		return
+	}
+	if len(r.Config.ChatModels) == 0 {
+		r.warn("No chat model is set: answers quote passages, and agents only look things up.", "Set LLM_BASE_URL and LLM_MODEL, or LLM_CONFIG.")
+	}
+	asked := map[string]bool{}
+	for _, m := range r.Config.ChatModels {
+		header := http.Header{}
+		address := strings.TrimSuffix(m.BaseURL, "/")
+		if m.Provider == config.ProviderAnthropic {
+			header.Set("X-Api-Key", m.Key.Reveal())
+			header.Set("Anthropic-Version", "2023-06-01")
+			address += "/v1"
+		} else if m.Key != "" {
+			header.Set("Authorization", "Bearer "+m.Key.Reveal())
+		}
+		if id := address + m.Key.Reveal(); !asked[id] {
+			asked[id] = true
+			r.service(ctx, "chat model "+m.Name, address+"/models", header)
+		}
+	}
+	for _, m := range r.Config.EmbeddingModels {
+		if m.BaseURL == "" {
+			continue // the provider's own address, which the first embedding uses
+		}
+		header := http.Header{}
+		switch {
+		case m.Key == "":
+		case m.Provider == config.ProviderAzure:
+			header.Set("Api-Key", m.Key.Reveal())
+		default:
+			header.Set("Authorization", "Bearer "+m.Key.Reveal())
+		}
+		r.service(ctx, "embedding model "+m.Name, strings.TrimSuffix(m.BaseURL, "/")+"/models", header)
+	}
+	if r.Config.RerankBaseURL != "" {
+		header := http.Header{}
+		if r.Config.RerankAPIKey != "" {
+			header.Set("Authorization", "Bearer "+r.Config.RerankAPIKey.Reveal())
+		}
+		r.service(ctx, "reranker", strings.TrimSuffix(r.Config.RerankBaseURL, "/")+"/models", header)
+	}
+}
+
+// service asks a service. Some know no list of models, which is as good as one.
+func (r *report) service(ctx context.Context, name, address string, header http.Header) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		r.fail("The address of the "+name+" cannot be used.", "Correct it.")
+		return
+	}
+	request.Header = header
+	response, err := r.HTTP.Do(request)
+	if err != nil {
+		r.fail("The service of the "+name+" cannot be reached: "+firstLine(err), "Start it, or correct its address.")
+		return
+	}
+	_ = response.Body.Close()
+	switch {
+	case response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden:
+		r.fail(fmt.Sprintf("The service of the %s refuses the key (%d).", name, response.StatusCode), "Set the right key.")
+	case response.StatusCode >= 500:
+		r.warn(fmt.Sprintf("The service of the %s fails (%d).", name, response.StatusCode), "Look at its log.")
+	default:
+		r.ok("The service of the " + name + " answers.")
+	}
+}
+
+// address checks the public address of the service, to which people and webhooks come.
+func (r *report) address(ctx context.Context) {
+	if r.Config.BaseURL == "" {
+		r.warn("BASE_URL is not set: links in mails, sign-in by other services and webhooks need the public address.", "Set it to the https:// address of the proxy.")
+		return
+	}
+	public, err := url.Parse(r.Config.PublicURL())
+	if err != nil {
+		r.fail("BASE_URL cannot be read.", "Write it as https://magpie.example.com.")
+		return
+	}
+	near := isNear(public.Hostname())
+	switch {
+	case near:
+		r.warn("BASE_URL is an address of this machine: platforms cannot deliver webhooks to it.", "Set it to the public https:// address.")
+	case public.Scheme != "https":
+		r.fail("BASE_URL is not https://: passwords and tokens can be read on the way, and platforms refuse to deliver webhooks.", "Put a proxy with TLS in front, and set its address.")
+	}
+	if r.HTTP == nil {
+		return
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.Config.PublicURL()+"/healthz", http.NoBody)
+	if err != nil {
+		r.fail("BASE_URL cannot be used.", "Write it as https://magpie.example.com.")
+		return
+	}
+	response, err := r.HTTP.Do(request)
+	if err != nil {
+		r.warn("The service cannot be reached at BASE_URL from this machine: "+firstLine(err), "Start magpie serve and the proxy; if only this machine cannot reach it, all is well.")
+		return
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		r.warn(fmt.Sprintf("The service answers at BASE_URL with %d.", response.StatusCode), "Check that the proxy hands everything to magpie serve.")
+		return
+	}
+	if response.TLS != nil && len(response.TLS.PeerCertificates) > 0 {
+		if left := response.TLS.PeerCertificates[0].NotAfter.Sub(r.Now()); left < certificateWarning {
+			r.warn(fmt.Sprintf("The certificate of BASE_URL ends in %.0f days.", left.Hours()/24), "Renew it.")
+			return
+		}
+	}
+	r.ok("The service answers at BASE_URL.")
+}
