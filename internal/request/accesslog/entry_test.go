@@ -45,6 +45,25 @@ func TestARequestWithoutAnEntryIsLeftAlone(t *testing.T) {
 	}
 }
 
+func TestAnEntryTellsWhatItKnows(t *testing.T) {
+	t.Parallel()
+	_, e := accesslog.With(t.Context())
+	if e.Route() != "" || e.Caller().Kind != "" {
+		t.Errorf("at first: %q %+v", e.Route(), e.Caller())
+	}
+	caller := viewer.Viewer{Kind: viewer.KindKey, Subject: uuid.New(), Workspace: uuid.New()}
+	e.SetRoute("/v1/*")
+	e.SetRoute("/v1/collections/{id}")
+	e.SetCaller(caller)
+	if e.Route() != "/v1/collections/{id}" || e.Caller().Workspace != caller.Workspace || e.Caller().Subject != caller.Subject {
+		t.Errorf("%q %+v", e.Route(), e.Caller())
+	}
+	none := accesslog.From(t.Context())
+	if none.Route() != "" || none.Caller().Kind != "" {
+		t.Errorf("without an entry: %q %+v", none.Route(), none.Caller())
+	}
+}
+
 func TestACallerHasTheIDsThatBelongToIt(t *testing.T) {
 	t.Parallel()
 	ids := make([]uuid.UUID, 4)
