@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -16,6 +17,10 @@ const (
 	ProviderAzure     = "azure"
 	ProviderOllama    = "ollama"
 	ProviderVoyage    = "voyage"
+	ProviderCohere    = "cohere"
+	ProviderTEI       = "tei"
+	ProviderBedrock   = "bedrock"
+	ProviderVertex    = "vertex"
 )
 
 // azureVersion is the default version of Azure OpenAI's interface.
@@ -32,6 +37,10 @@ type Endpoint struct {
 	Model string
 	// Deployment and APIVersion are those of Azure; the deployment is that of the model's name when empty.
 	Deployment, APIVersion string
+	// Region is that of Bedrock.
+	Region string
+	// Project and Location are those of Vertex AI.
+	Project, Location string
 }
 
 // A providerFields lists the fields that describe an endpoint of a provider, besides provider and model.
@@ -46,6 +55,11 @@ func embeddingProviders() map[string]providerFields {
 		ProviderAzure:  {required: []string{"base_url", "api_key"}, optional: []string{"deployment", "api_version"}},
 		ProviderOllama: {optional: []string{"base_url", "api_key"}},
 		ProviderVoyage: {required: []string{"api_key"}, optional: []string{"base_url"}},
+		ProviderCohere: {required: []string{"api_key"}, optional: []string{"base_url"}},
+		ProviderTEI:    {required: []string{"base_url"}, optional: []string{"api_key"}},
+		// Keys of clouds are theirs to find.
+		ProviderBedrock: {required: []string{"region"}, optional: []string{"base_url"}},
+		ProviderVertex:  {required: []string{"project", "location"}, optional: []string{"base_url"}},
 	}
 }
 
@@ -53,6 +67,11 @@ func chatProviders() map[string]providerFields {
 	return map[string]providerFields{
 		ProviderOpenAI:    {required: []string{"base_url"}, optional: []string{"api_key"}},
 		ProviderAnthropic: {required: []string{"api_key"}, optional: []string{"base_url"}},
+		ProviderAzure:     {required: []string{"base_url", "api_key"}, optional: []string{"deployment", "api_version"}},
+		ProviderOllama:    {optional: []string{"base_url", "api_key"}},
+		ProviderCohere:    {required: []string{"api_key"}, optional: []string{"base_url"}},
+		ProviderBedrock:   {required: []string{"region"}, optional: []string{"base_url"}},
+		ProviderVertex:    {required: []string{"project", "location"}, optional: []string{"base_url"}},
 	}
 }
 
@@ -79,7 +98,9 @@ func (e *Endpoint) decode(further map[string]any, fields map[string]json.RawMess
 
 // fields returns the texts that describe an endpoint, without its key.
 func (e *Endpoint) fields() map[string]*string {
-	return map[string]*string{"base_url": &e.BaseURL, "deployment": &e.Deployment, "api_version": &e.APIVersion}
+	return map[string]*string{
+		"base_url": &e.BaseURL, "deployment": &e.Deployment, "api_version": &e.APIVersion, "region": &e.Region, "project": &e.Project, "location": &e.Location,
+	}
 }
 
 // check checks that the endpoint has the fields of its provider, and no others, and sets defaults.
@@ -109,9 +130,17 @@ func (e *Endpoint) check(all func() map[string]providerFields) error {
 	if err := checkWebURL(e.BaseURL); err != nil {
 		return fmt.Errorf("base_url: %w", err)
 	}
+	for name, value := range map[string]string{"region": e.Region, "location": e.Location} { // they become part of an address
+		if value != "" && !regionForm.MatchString(value) {
+			return fmt.Errorf("%s: must be a name such as eu-central-1", name)
+		}
+	}
 	e.setDefaults()
 	return nil
 }
+
+// regionForm is the form of the names of regions and locations.
+var regionForm = regexp.MustCompile(`^[a-z0-9-]{1,40}$`)
 
 func (e *Endpoint) setDefaults() {
 	switch e.Provider {

@@ -54,6 +54,14 @@ func embedder(c config.EmbeddingModel) (*embed.Remote, error) {
 		return embed.NewOllama(settings)
 	case config.ProviderVoyage:
 		return embed.NewVoyage(settings)
+	case config.ProviderCohere:
+		return embed.NewCohere(settings)
+	case config.ProviderTEI:
+		return embed.NewTEI(settings)
+	case config.ProviderBedrock:
+		return embed.NewBedrock(settings, c.Region)
+	case config.ProviderVertex:
+		return embed.NewVertex(settings, c.Project, c.Location)
 	}
 	return embed.NewOpenAI(settings)
 }

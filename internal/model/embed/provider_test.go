@@ -17,6 +17,7 @@ import (
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/model/embed/embedtest"
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
+	"github.com/magpie-search/magpie/internal/testkit/cloudkeys"
 )
 
 // A standIn is a server with the documented protocol of a provider: it checks the request and gives vectors that depend on
@@ -44,6 +45,36 @@ func openaiForm(s standIn) standIn {
 		}
 		return `{"object":"list","data":[` + strings.Join(vectors, ",") + `],"model":"m","usage":{"total_tokens":1}}`
 	}
+	return s
+}
+
+// vertexForm are the parts that the models of Vertex AI have in common.
+func vertexForm(s standIn) standIn {
+	s.header = map[string]string{"Authorization": "Bearer " + cloudkeys.Token}
+	s.tooMany = `{"error":{"code":429,"message":"Quota exceeded for online_prediction_requests","status":"RESOURCE_EXHAUSTED"}}`
+	s.refused = `{"error":{"code":401,"message":"Request had invalid authentication credentials.","status":"UNAUTHENTICATED"}}`
+	s.texts = func(body map[string]any) []any {
+		var texts []any
+		for _, instance := range body["instances"].([]any) {
+			texts = append(texts, instance.(map[string]any)["content"])
+		}
+		return texts
+	}
+	s.answer = func(vectors []string) string {
+		for i, vector := range vectors {
+			vectors[i] = `{"embeddings":{"statistics":{"truncated":false,"token_count":3},"values":` + vector + `}}`
+		}
+		return `{"predictions":[` + strings.Join(vectors, ",") + `]}`
+	}
+	return s
+}
+
+// bedrockForm are the parts that the models of Bedrock have in common.
+func bedrockForm(s standIn) standIn {
+	s.header = map[string]string{
+		"Authorization": "AWS4-HMAC-SHA256 Credential=" + cloudkeys.AccessKey + "/", "X-Amz-Date": "20", "Content-Type": "application/json", "Accept": "application/json",
+	}
+	s.tooMany, s.refused = `{"message":"Too many requests, please wait before trying again."}`, `{"message":"The security token included in the request is invalid."}`
 	return s
 }
 
@@ -83,6 +114,87 @@ func standIns() map[string]standIn {
 				return embed.NewVoyage(cfg)
 			},
 		}),
+		"cohere": {
+			path: "/v2/embed", header: bearer,
+			passage:  `{"model":"embed-v4.0","input_type":"search_document","embedding_types":["float"],"truncate":"END","output_dimension":3}`,
+			question: `{"model":"embed-v4.0","input_type":"search_query","embedding_types":["float"],"truncate":"END","output_dimension":3}`,
+			tooMany:  `{"message":"You are using a Trial key, which is limited to 40 API calls / minute"}`,
+			refused:  `{"message":"invalid api token"}`,
+			texts:    func(body map[string]any) []any { return body["texts"].([]any) },
+			answer: func(vectors []string) string {
+				return `{"id":"1","embeddings":{"float":[` + strings.Join(vectors, ",") + `]},"texts":[],"meta":{"api_version":{"version":"2"}}}`
+			},
+			open: func(cfg embed.Config) (*embed.Remote, error) {
+				cfg.BaseURL, cfg.Model = cfg.BaseURL+"/v2", "embed-v4.0"
+				return embed.NewCohere(cfg)
+			},
+		},
+		"tei": {
+			path: "/embed", header: bearer,
+			passage: `{"truncate":true,"normalize":true}`, question: `{"truncate":true,"normalize":true}`,
+			tooMany: `{"error":"Model is overloaded","error_type":"Overloaded"}`,
+			refused: `{"error":"Unauthorized","error_type":"Validation"}`,
+			texts:   func(body map[string]any) []any { return body["inputs"].([]any) },
+			answer:  func(vectors []string) string { return "[" + strings.Join(vectors, ",") + "]" },
+			open: func(cfg embed.Config) (*embed.Remote, error) {
+				cfg.Model = "bge-m3"
+				return embed.NewTEI(cfg)
+			},
+		},
+		"vertex": vertexForm(standIn{
+			path:     "/v1/projects/p-1/locations/europe-west4/publishers/google/models/text-multilingual-embedding-002:predict",
+			passage:  `{"instances":[{"task_type":"RETRIEVAL_DOCUMENT"}],"parameters":{"autoTruncate":true,"outputDimensionality":3}}`,
+			question: `{"instances":[{"task_type":"RETRIEVAL_QUERY"}],"parameters":{"autoTruncate":true,"outputDimensionality":3}}`,
+			open: func(cfg embed.Config) (*embed.Remote, error) {
+				cfg.Model = "text-multilingual-embedding-002"
+				return embed.NewVertex(cfg, "p-1", "europe-west4")
+			},
+		}),
+		"vertex gemini": vertexForm(standIn{
+			path:     "/v1/projects/p-1/locations/europe-west4/publishers/google/models/gemini-embedding-001:predict",
+			passage:  `{"instances":[{"task_type":"RETRIEVAL_DOCUMENT"}],"parameters":{"autoTruncate":true,"outputDimensionality":3}}`,
+			question: `{"instances":[{"task_type":"RETRIEVAL_QUERY"}],"parameters":{"autoTruncate":true,"outputDimensionality":3}}`,
+			open: func(cfg embed.Config) (*embed.Remote, error) {
+				cfg.Model = "gemini-embedding-001"
+				return embed.NewVertex(cfg, "p-1", "europe-west4")
+			},
+		}),
+		"bedrock titan": bedrockForm(standIn{
+			path:    "/model/amazon.titan-embed-text-v2%3A0/invoke",
+			passage: `{"dimensions":3}`, question: `{"dimensions":3}`,
+			texts:  func(body map[string]any) []any { return []any{body["inputText"]} },
+			answer: func(vectors []string) string { return `{"embedding":` + vectors[0] + `,"inputTextTokenCount":3}` },
+			open: func(cfg embed.Config) (*embed.Remote, error) {
+				cfg.Model = "amazon.titan-embed-text-v2:0"
+				return embed.NewBedrock(cfg, "eu-central-1")
+			},
+		}),
+		"bedrock cohere": bedrockForm(standIn{
+			path:     "/model/cohere.embed-multilingual-v3/invoke",
+			passage:  `{"input_type":"search_document","embedding_types":["float"],"truncate":"END"}`,
+			question: `{"input_type":"search_query","embedding_types":["float"],"truncate":"END"}`,
+			texts:    func(body map[string]any) []any { return body["texts"].([]any) },
+			answer: func(vectors []string) string {
+				return `{"id":"1","response_type":"embeddings_by_type","embeddings":{"float":[` + strings.Join(vectors, ",") + `]}}`
+			},
+			open: func(cfg embed.Config) (*embed.Remote, error) {
+				cfg.Model = "cohere.embed-multilingual-v3"
+				return embed.NewBedrock(cfg, "eu-central-1")
+			},
+		}),
+		"bedrock cohere 4": bedrockForm(standIn{
+			path:     "/model/eu.cohere.embed-v4%3A0/invoke",
+			passage:  `{"input_type":"search_document","embedding_types":["float"],"output_dimension":3}`,
+			question: `{"input_type":"search_query","embedding_types":["float"],"output_dimension":3}`,
+			texts:    func(body map[string]any) []any { return body["texts"].([]any) },
+			answer: func(vectors []string) string {
+				return `{"id":"1","response_type":"embeddings_by_type","embeddings":{"float":[` + strings.Join(vectors, ",") + `]}}`
+			},
+			open: func(cfg embed.Config) (*embed.Remote, error) {
+				cfg.Model = "eu.cohere.embed-v4:0"
+				return embed.NewBedrock(cfg, "eu-central-1")
+			},
+		}),
 		"ollama": openaiForm(standIn{
 			path:     "/v1/embeddings",
 			passage:  `{"model":"nomic-embed-text","encoding_format":"float"}`,
@@ -116,6 +228,9 @@ func (r *running) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 			r.t.Errorf("the header %s is %q, want %q", name, got, want)
 		}
 	}
+	if signature := request.Header.Get("Authorization"); strings.HasPrefix(signature, "AWS4") && !strings.Contains(signature, "/eu-central-1/bedrock/aws4_request, SignedHeaders=") {
+		r.t.Errorf("the signature is %s", signature)
+	}
 	var body map[string]any
 	if err := json.NewDecoder(request.Body).Decode(&body); err != nil {
 		r.t.Errorf("the body is no JSON: %v", err)
@@ -129,6 +244,9 @@ func (r *running) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		if status == http.StatusTooManyRequests {
 			w.Header().Set("Retry-After", "7")
 			text = r.tooMany
+		}
+		if strings.HasSuffix(r.path, "/invoke") {
+			w.Header().Set("X-Amzn-Errortype", map[int]string{429: "ThrottlingException", 401: "UnrecognizedClientException"}[status])
 		}
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, text)
@@ -186,8 +304,12 @@ func TestEveryProviderGetsItsDocumentedRequest(t *testing.T) {
 					t.Fatal(err)
 				}
 				got := r.bodies[0]
-				if texts := s.texts(got); len(texts) != 1 || texts[0] != "a text" {
+				texts := s.texts(got)
+				if len(texts) != 1 || texts[0] != "a text" {
 					t.Errorf("texts %v", texts)
+				}
+				if instances, ok := got["instances"].([]any); ok {
+					delete(instances[0].(map[string]any), "content")
 				}
 				for _, of := range []string{"input", "texts", "inputs", "inputText"} {
 					delete(got, of)
@@ -277,7 +399,9 @@ func TestAnotherLengthSaysWhatToSet(t *testing.T) {
 
 func TestDimensionsAreSentAsSet(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"openai": "dimensions", "azure": "dimensions", "voyage": "output_dimension", "ollama": "dimensions"} {
+	for name, want := range map[string]string{
+		"openai": "dimensions", "azure": "dimensions", "voyage": "output_dimension", "ollama": "dimensions", "cohere": "output_dimension", "tei": "dimensions", "bedrock titan": "dimensions",
+	} {
 		for _, send := range []bool{true, false} {
 			model, r := start(t, standIns()[name], func(cfg *embed.Config) { cfg.SendDimensions = &send })
 			if err := embed.Probe(t.Context(), model); err != nil {

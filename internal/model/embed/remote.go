@@ -103,6 +103,22 @@ func (c *Config) address() (string, error) {
 	return strings.TrimRight(c.BaseURL, "/"), nil
 }
 
+// call returns a request below the base URL. It sets the defaults of the settings.
+func (c *Config) call(path string) (provider.Call, error) {
+	base, err := c.address()
+	if err != nil {
+		return provider.Call{}, err
+	}
+	if err := c.complete(); err != nil {
+		return provider.Call{}, err
+	}
+	call := provider.Call{Client: c.HTTPClient, Op: operation, Key: c.Key, URL: base + path}
+	if c.Key != "" {
+		call.Header = map[string]string{"Authorization": "Bearer " + c.Key}
+	}
+	return call, nil
+}
+
 // A Protocol makes one request to a service.
 type Protocol interface {
 	// Request returns one vector for each text, in order, as the service gave them. Its errors are *provider.Error.

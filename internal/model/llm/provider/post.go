@@ -84,6 +84,13 @@ func refusalText(content []byte) (names, message string) {
 		Message   string          `json:"message"`
 		Detail    any             `json:"detail"`
 	}
+	if trimmed := bytes.TrimSpace(content); len(trimmed) > 0 && trimmed[0] == '[' { // a list of one error
+		var list []json.RawMessage
+		if json.Unmarshal(trimmed, &list) != nil || len(list) == 0 {
+			return "", ""
+		}
+		content = list[0]
+	}
 	if json.Unmarshal(content, &body) != nil {
 		return "", ""
 	}
