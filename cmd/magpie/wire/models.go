@@ -56,11 +56,11 @@ func (a *App) chatModels() (*llm.Models, error) {
 	tokens := llm.NewTokenCounter()
 	guarded := map[string]llm.ChatModel{}
 	for _, settings := range a.Config.ChatModels {
-		model, closeIdle, err := chatModel(settings, tokens)
+		model, err := chatModel(settings, tokens)
 		if err != nil {
 			return nil, fmt.Errorf("model %q: %w", settings.Name, err)
 		}
-		a.closers = append(a.closers, func() error { closeIdle(); return nil })
+		a.closers = append(a.closers, func() error { model.Close(); return nil })
 		guard := llm.NewGuard(model, llm.GuardOptions{Log: a.Log, Observe: a.Metrics.Calls("chat", settings.Name)})
 		guarded[settings.Name] = guard
 		a.guarded = append(a.guarded, system.ConfiguredModel{Kind: "chat", Name: settings.Name, IsFailing: guard.IsOpen, LastFailure: lastFailure(guard.LastFailure)})
@@ -80,24 +80,34 @@ func (a *App) chatModels() (*llm.Models, error) {
 	return models, nil
 }
 
-func chatModel(c config.ChatModel, tokens *llm.TokenCounter) (model llm.ChatModel, closeIdle func(), err error) {
+// A closable is a chat model with connections.
+type closable interface {
+	llm.ChatModel
+	Close()
+}
+
+// chatModel returns the client of a chat model.
+func chatModel(c config.ChatModel, tokens *llm.TokenCounter) (model closable, err error) {
 	settings := llm.Config{
 		Name: c.Name, BaseURL: c.BaseURL, Key: c.Key.Reveal(), Model: c.Model, Tokens: tokens,
 		Limits:         llm.Limits{ContextWindow: c.ContextWindow, MaxOutputTokens: c.MaxOutputTokens},
 		ConnectTimeout: c.ConnectTimeout, FirstByteTimeout: c.FirstByteTimeout, IdleTimeout: c.IdleTimeout, MaxRetryWait: c.MaxRetryWait,
 	}
-	if c.Provider == config.ProviderAnthropic {
-		m, err := llm.NewAnthropic(settings)
-		if err != nil {
-			return nil, nil, err
-		}
-		return m, m.Close, nil
+	switch c.Provider {
+	case config.ProviderAnthropic:
+		return llm.NewAnthropic(settings)
+	case config.ProviderAzure:
+		return llm.NewAzure(settings, c.Deployment, c.APIVersion)
+	case config.ProviderOllama:
+		return llm.NewOllama(settings)
+	case config.ProviderCohere:
+		return llm.NewCohere(settings)
+	case config.ProviderBedrock:
+		return llm.NewBedrock(settings, c.Region)
+	case config.ProviderVertex:
+		return llm.NewVertex(settings, c.Project, c.Location)
 	}
-	m, err := llm.NewOpenAI(settings)
-	if err != nil {
-		return nil, nil, err
-	}
-	return m, m.Close, nil
+	return llm.NewOpenAI(settings)
 }
 
 // newReranker returns a client of the configured reranking service.

@@ -24,14 +24,20 @@ var families = []struct {
 	{"gpt-4-turbo", 128_000}, {"gpt-4o", 128_000}, {"gpt-4.", 128_000}, {"gpt-4", 8_192},
 	{"gpt-5", 128_000}, {"chatgpt-", 128_000}, {"o1", 128_000}, {"o3", 128_000}, {"o4", 128_000},
 	{"gemini-", 128_000},
+	{"nova-", 128_000}, {"command-a", 128_000}, {"command-r", 128_000},
 	{"deepseek-", 64_000},
 }
 
-// KnownWindow returns a lower bound of the context window of a model by the provider's name, such as "claude-sonnet-4-5"
-// or "openai/gpt-4o". It returns DefaultContextWindow for an unknown family.
+// KnownWindow returns a lower bound of the context window of a model by the provider's name, such as "claude-sonnet-4-5",
+// "openai/gpt-4o" or "eu.anthropic.claude-sonnet-4-5". It returns DefaultContextWindow for an unknown family.
 func KnownWindow(model string) int {
 	model = strings.ToLower(model)
 	model = model[strings.LastIndexByte(model, '/')+1:]
+	for _, publisher := range []string{"anthropic.", "amazon.", "cohere."} { // as Bedrock names them, after a region
+		if _, name, found := strings.Cut(model, publisher); found {
+			model = name
+		}
+	}
 	for _, family := range families {
 		if strings.HasPrefix(model, family.prefix) {
 			return family.window

@@ -28,9 +28,13 @@ func NewOpenAI(cfg Config) (*OpenAI, error) {
 	}
 	settings := openai.DefaultConfig(cfg.Key)
 	settings.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
+	return newOpenAI(cfg, settings), nil
+}
+
+func newOpenAI(cfg Config, settings openai.ClientConfig) *OpenAI {
 	settings.HTTPClient = &provider.Doer{Client: cfg.HTTPClient, Body: newEventLines}
 	settings.EmptyMessagesLimit = math.MaxInt32
-	return &OpenAI{cfg: cfg, client: openai.NewClientWithConfig(settings)}, nil
+	return &OpenAI{cfg: cfg, client: openai.NewClientWithConfig(settings)}
 }
 
 // Name implements ChatModel.
