@@ -128,8 +128,13 @@ type Config struct {
 	// EmbeddingQueryTimeout is the time that a search waits for the vector of its question.
 	EmbeddingQueryTimeout time.Duration `env:"EMBEDDING_QUERY_TIMEOUT" envDefault:"1s"`
 
-	// RerankBaseURL is a reranking service without /rerank; empty is none.
+	// RerankProvider says which service reranks; empty tells it from the other settings, and without RerankBaseURL is none.
+	RerankProvider string `env:"RERANK_PROVIDER"`
+	// RerankBaseURL is a reranking service without /rerank; empty is the address of the provider.
 	RerankBaseURL string `env:"RERANK_BASE_URL"`
+	// RerankRegion is that of Bedrock, and RerankProject that of Vertex AI.
+	RerankRegion  string `env:"RERANK_REGION"`
+	RerankProject string `env:"RERANK_PROJECT"`
 	RerankAPIKey  Secret `env:"RERANK_API_KEY"`
 	// RerankModel is empty for text-embeddings-inference, which serves one model without a name.
 	RerankModel string `env:"RERANK_MODEL"`

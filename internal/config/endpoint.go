@@ -130,12 +130,53 @@ func (e *Endpoint) check(all func() map[string]providerFields) error {
 	if err := checkWebURL(e.BaseURL); err != nil {
 		return fmt.Errorf("base_url: %w", err)
 	}
-	for name, value := range map[string]string{"region": e.Region, "location": e.Location} { // they become part of an address
-		if value != "" && !regionForm.MatchString(value) {
-			return fmt.Errorf("%s: must be a name such as eu-central-1", name)
-		}
+	if err := firstOf([]fieldError{{"region", checkRegion(e.Region)}, {"location", checkRegion(e.Location)}}); err != nil {
+		return err
 	}
 	e.setDefaults()
+	return nil
+}
+
+// checkRegion checks the name of a region or location, which becomes part of an address.
+func checkRegion(name string) error {
+	if name != "" && !regionForm.MatchString(name) {
+		return errors.New("must be a name such as eu-central-1")
+	}
+	return nil
+}
+
+// The providers of rerankers alone.
+const (
+	ProviderJina = "jina"
+	ProviderVLLM = "vllm"
+)
+
+// checkReranker checks that RERANK_PROVIDER has the settings that it needs.
+func (c *Config) checkReranker() error {
+	if c.RerankProvider == "" {
+		return nil
+	}
+	if err := checkOneOf(c.RerankProvider, ProviderBedrock, ProviderCohere, ProviderJina, ProviderTEI, ProviderVertex, ProviderVLLM, ProviderVoyage); err != nil {
+		return err
+	}
+	needs := map[string]string{"RERANK_MODEL": c.RerankModel}
+	switch c.RerankProvider {
+	case ProviderTEI:
+		needs = map[string]string{"RERANK_BASE_URL": c.RerankBaseURL}
+	case ProviderVLLM:
+		needs["RERANK_BASE_URL"] = c.RerankBaseURL
+	case ProviderBedrock:
+		needs["RERANK_REGION"] = c.RerankRegion
+	case ProviderVertex:
+		needs["RERANK_PROJECT"] = c.RerankProject
+	default:
+		needs["RERANK_API_KEY"] = c.RerankAPIKey.Reveal()
+	}
+	for _, name := range slices.Sorted(maps.Keys(needs)) {
+		if needs[name] == "" {
+			return fmt.Errorf("%s needs %s", c.RerankProvider, name)
+		}
+	}
 	return nil
 }
 

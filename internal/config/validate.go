@@ -94,7 +94,9 @@ func (c *Config) Validate() error {
 			return checkRange(c.EmbeddingDimensions, 1, maxDimensions)
 		}},
 		{"SMTP_URL", func() error { return checkSMTP(c.SMTPURL, c.SMTPFrom) }},
+		{"RERANK_PROVIDER", c.checkReranker},
 		{"RERANK_BASE_URL", func() error { return checkWebURL(c.RerankBaseURL) }},
+		{"RERANK_REGION", func() error { return checkRegion(c.RerankRegion) }},
 		{"EMBEDDING_QUERY_TIMEOUT", func() error { return checkPositive(c.EmbeddingQueryTimeout > 0) }},
 		{"RERANK_TIMEOUT", func() error { return checkPositive(c.RerankTimeout > 0) }},
 		{"LLM_BASE_URL", func() error { return checkWebURL(c.LLMBaseURL) }},

@@ -194,7 +194,7 @@ func (a *App) open(ctx context.Context) error {
 	}
 	a.openQueryLog(ctx) // closed after its writers
 	options := search.Options{Log: a.Log, Memory: budget, Questions: embed.QuestionOptions{Timeout: a.Config.EmbeddingQueryTimeout}}
-	if a.Config.RerankBaseURL != "" {
+	if a.Config.RerankBaseURL != "" || a.Config.RerankProvider != "" {
 		if options.Reranker, err = a.newReranker(); err != nil {
 			return err
 		}

@@ -113,9 +113,19 @@ func chatModel(c config.ChatModel, tokens *llm.TokenCounter) (model closable, er
 // newReranker returns a client of the configured reranking service.
 func (a *App) newReranker() (rerank.Reranker, error) {
 	c := a.Config
-	client, err := rerank.New(rerank.Config{BaseURL: c.RerankBaseURL, Key: c.RerankAPIKey.Reveal(), Model: c.RerankModel, Timeout: c.RerankTimeout})
+	settings := rerank.Config{
+		BaseURL: c.RerankBaseURL, Key: c.RerankAPIKey.Reveal(), Model: c.RerankModel, Timeout: c.RerankTimeout, Region: c.RerankRegion, Project: c.RerankProject,
+		Form: map[string]rerank.Form{
+			config.ProviderBedrock: rerank.FormBedrock, config.ProviderCohere: rerank.FormCohere, config.ProviderJina: rerank.FormDocuments, config.ProviderTEI: rerank.FormTexts,
+			config.ProviderVertex: rerank.FormVertex, config.ProviderVLLM: rerank.FormDocuments, config.ProviderVoyage: rerank.FormVoyage,
+		}[c.RerankProvider],
+	}
+	if c.RerankProvider == config.ProviderJina && settings.BaseURL == "" {
+		settings.BaseURL = rerank.JinaURL
+	}
+	client, err := rerank.New(settings)
 	if err != nil {
-		return nil, fmt.Errorf("RERANK_BASE_URL: %w", err)
+		return nil, fmt.Errorf("RERANK_PROVIDER: %w", err)
 	}
 	a.closers = append(a.closers, func() error { client.Close(); return nil })
 	guard := rerank.NewGuard(client, rerank.GuardOptions{Log: a.Log, Observe: a.Metrics.Calls("reranker", c.RerankModel)})

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/magpie-search/magpie/internal/model/bedrock"
+	"github.com/magpie-search/magpie/internal/model/google"
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
 )
 
@@ -21,6 +23,23 @@ const (
 	FormDocuments Form = iota + 1
 	// FormTexts is the protocol of text-embeddings-inference, which serves one model without a name: {query, texts, raw_scores, truncate}.
 	FormTexts
+	// FormCohere is the second version of Cohere's protocol: {model, query, documents, top_n}.
+	FormCohere
+	// FormVoyage is the protocol of Voyage AI: {model, query, documents, top_k, return_documents, truncation}.
+	FormVoyage
+	// FormVertex is the ranking of Google's Vertex AI: {model, query, records, topN}. Requests have tokens of the default
+	// credentials.
+	FormVertex
+	// FormBedrock is a model of Cohere or Amazon in Amazon Bedrock.
+	FormBedrock
+)
+
+// The addresses of services, which replace an empty BaseURL.
+const (
+	JinaURL   = "https://api.jina.ai/v1"
+	cohereURL = "https://api.cohere.com/v2"
+	voyageURL = "https://api.voyageai.com/v1"
+	vertexURL = "https://discoveryengine.googleapis.com"
 )
 
 // A Config describes a reranking service.
@@ -31,6 +50,8 @@ type Config struct {
 	Model string
 	// Form is FormDocuments when there is a Model and FormTexts when there is none.
 	Form Form
+	// Region is that of Bedrock, and Project that of Vertex AI.
+	Region, Project string
 	// Timeout limits a call of Rerank, including a retry (2 s).
 	Timeout time.Duration
 	// MaxPassages is the largest number of passages of a call (50), and Batch that of a request (FormDocuments: all,
@@ -48,6 +69,7 @@ type Config struct {
 type Client struct {
 	cfg      Config
 	endpoint string
+	bedrock  *bedrock.Client // with FormBedrock
 	// logits is set when the service has returned a score outside 0 to 1. From then on all scores are logits.
 	logits atomic.Bool
 }
@@ -56,6 +78,11 @@ var _ Reranker = (*Client)(nil)
 
 // New returns a Client. The error names the invalid setting.
 func New(cfg Config) (*Client, error) {
+	if cfg.BaseURL == "" {
+		cfg.BaseURL = map[Form]string{
+			FormCohere: cohereURL, FormVoyage: voyageURL, FormVertex: vertexURL, FormBedrock: "https://bedrock-runtime." + cfg.Region + ".amazonaws.com",
+		}[cfg.Form]
+	}
 	base, err := url.Parse(cfg.BaseURL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, errors.New("reranking model: the base URL must look like https://host/v1")
@@ -66,8 +93,13 @@ func New(cfg Config) (*Client, error) {
 			cfg.Form = FormTexts
 		}
 	}
-	if cfg.Model == "" && cfg.Form == FormDocuments {
+	switch {
+	case cfg.Model == "" && cfg.Form != FormTexts:
 		return nil, errors.New("reranking model: the model's name is missing")
+	case cfg.Form == FormVertex && cfg.Project == "":
+		return nil, errors.New("reranking model: the project is missing")
+	case cfg.Form == FormBedrock && cfg.Region == "":
+		return nil, errors.New("reranking model: the region is missing")
 	}
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 2 * time.Second
@@ -93,7 +125,15 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Sleep == nil {
 		cfg.Sleep = provider.Sleep
 	}
-	return &Client{cfg: cfg, endpoint: strings.TrimRight(cfg.BaseURL, "/") + "/rerank"}, nil
+	c := &Client{cfg: cfg, endpoint: strings.TrimRight(cfg.BaseURL, "/") + "/rerank"}
+	switch cfg.Form {
+	case FormVertex:
+		c.endpoint = strings.TrimRight(cfg.BaseURL, "/") + "/v1/projects/" + url.PathEscape(cfg.Project) + "/locations/global/rankingConfigs/default_ranking_config:rank"
+		c.cfg.HTTPClient = google.Client(cfg.HTTPClient)
+	case FormBedrock:
+		c.bedrock = bedrock.New(cfg.Region, strings.TrimRight(cfg.BaseURL, "/"), cfg.HTTPClient)
+	}
+	return c, nil
 }
 
 // Model implements Reranker.

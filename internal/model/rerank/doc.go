@@ -1,7 +1,8 @@
 // Package rerank scores passages for a question with a cross-encoder. It has the Reranker interface, a client of reranking
 // services, and a circuit breaker.
 //
-// The package may import internal/request/breaker and internal/model/llm/provider.
+// The package may import internal/request/breaker, internal/model/bedrock, internal/model/google and
+// internal/model/llm/provider.
 package rerank
 
 import "context"

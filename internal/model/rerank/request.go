@@ -9,6 +9,8 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
@@ -20,7 +22,7 @@ const operation = "rerank"
 // maxAnswer is the largest number of bytes of a response. It allows for services that return the passages.
 const maxAnswer = 4 << 20
 
-// A body is a request in either form.
+// A body is a request in any form.
 type body struct {
 	Model           string   `json:"model,omitempty"`
 	Query           string   `json:"query"`
@@ -30,18 +32,62 @@ type body struct {
 	Texts           []string `json:"texts,omitempty"`
 	RawScores       *bool    `json:"raw_scores,omitempty"`
 	Truncate        *bool    `json:"truncate,omitempty"`
+	TopK            int      `json:"top_k,omitempty"`
+	Truncation      *bool    `json:"truncation,omitempty"`
+	APIVersion      int      `json:"api_version,omitempty"`
+	Records         []record `json:"records,omitempty"`
+	TopRecords      int      `json:"topN,omitempty"`
+	OnlyScores      bool     `json:"ignoreRecordDetailsInResponse,omitempty"`
+}
+
+// A record is a passage of FormVertex. Its id is its index.
+type record struct {
+	ID      string `json:"id"`
+	Content string `json:"content"`
 }
 
 func (c *Client) newBody(query string, texts []string) *body {
 	yes, no := true, false
-	if c.cfg.Form == FormTexts {
+	switch c.cfg.Form {
+	case FormTexts:
 		return &body{Model: c.cfg.Model, Query: query, Texts: texts, RawScores: &no, Truncate: &yes}
+	case FormCohere:
+		return &body{Model: c.cfg.Model, Query: query, Documents: texts, TopN: len(texts)}
+	case FormVoyage:
+		return &body{Model: c.cfg.Model, Query: query, Documents: texts, TopK: len(texts), ReturnDocuments: &no, Truncation: &yes}
+	case FormVertex:
+		records := make([]record, len(texts))
+		for i, text := range texts {
+			records[i] = record{strconv.Itoa(i), text}
+		}
+		return &body{Model: c.cfg.Model, Query: query, Records: records, TopRecords: len(texts), OnlyScores: true}
+	case FormBedrock:
+		b := &body{Query: query, Documents: texts, TopN: len(texts)} // the address has the model
+		if strings.Contains(c.cfg.Model, "cohere.") {
+			b.APIVersion = 2
+		}
+		return b
+	case FormDocuments:
 	}
 	return &body{Model: c.cfg.Model, Query: query, Documents: texts, TopN: len(texts), ReturnDocuments: &no}
 }
 
 // request makes one request and writes the scores of the texts to scores.
 func (c *Client) request(ctx context.Context, query string, texts []string, scores []float64) error {
+	if c.bedrock != nil {
+		answer, err := c.bedrock.Invoke(ctx, operation, c.cfg.Model, c.newBody(query, texts))
+		var refused *provider.Error
+		if errors.As(err, &refused) && refused.Status != 0 { // the message of the service may contain passages
+			refused.Message = http.StatusText(refused.Status)
+		}
+		if err != nil {
+			return err
+		}
+		if err := read(answer, scores); err != nil {
+			return failure(provider.KindInvalid, err.Error())
+		}
+		return nil
+	}
 	encoded, err := json.Marshal(c.newBody(query, texts))
 	if err != nil {
 		return failure(provider.KindInvalid, "the request cannot be written")
@@ -95,11 +141,12 @@ func refusal(response *http.Response) error {
 // A result is the score of one text with the field names of all services.
 type result struct {
 	Index          *int     `json:"index"`
+	ID             *string  `json:"id"` // the index, in records
 	RelevanceScore *float64 `json:"relevance_score"`
 	Score          *float64 `json:"score"`
 }
 
-// read reads the scores of all texts from a response: {results: […]}, {data: […]} or only the list. Its errors contain
+// read reads the scores of all texts from a response: {results: […]}, {data: […]}, {records: […]} or only the list. Its errors contain
 // nothing of the response but numbers.
 func read(answer []byte, scores []float64) error {
 	var results []result
@@ -111,12 +158,23 @@ func read(answer []byte, scores []float64) error {
 		var object struct {
 			Results []result `json:"results"`
 			Data    []result `json:"data"`
+			Records []result `json:"records"`
 		}
 		if json.Unmarshal(trimmed, &object) != nil {
 			return errors.New("the response is not a list of scores")
 		}
 		if results = object.Results; results == nil {
 			results = object.Data
+		}
+		for i, r := range object.Records {
+			if r.ID != nil && r.Index == nil {
+				if index, err := strconv.Atoi(*r.ID); err == nil {
+					object.Records[i].Index = &index
+				}
+			}
+		}
+		if results == nil {
+			results = object.Records
 		}
 	}
 	if len(results) != len(scores) {
