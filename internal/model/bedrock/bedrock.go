@@ -105,9 +105,11 @@ func names(code string) string {
 }
 
 // noCredentials leaves out the cause, whose text may have parts of the credentials.
-func noCredentials(op string) error {
-	failure := &provider.Error{Kind: provider.KindAuth, Op: op}
-	failure.Message = "there are no AWS credentials"
-	failure.Advice = "AWS credentials are missing or not valid: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or a role that may call Bedrock."
-	return failure
+func noCredentials(op string) error { return refusal(op, "there are no AWS credentials") }
+
+func refusal(op, message string) error {
+	return &provider.Error{
+		Kind: provider.KindAuth, Op: op, Message: message,
+		Advice: "AWS credentials are missing or not valid: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or a role that may call Bedrock.",
+	}
 }
