@@ -1,1 +1,0 @@
-import{n as e}from"./Title-YOSbk0ok.js";import{r as t}from"./useRouter-C7qVQ6OL.js";import{n}from"./link-CUutzbQg.js";import{P as r}from"./i18n-hdsRcxve.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
