@@ -52,6 +52,7 @@ require (
 	github.com/rs/cors v1.11.1
 	github.com/russellhaering/goxmldsig v1.6.1
 	github.com/sashabaranov/go-openai v1.43.0
+	github.com/scim2/filter-parser/v2 v2.3.1
 	github.com/temoto/robotstxt v1.1.2
 	github.com/tetratelabs/wazero v1.12.0
 	github.com/tiktoken-go/tokenizer v0.10.0
@@ -152,6 +153,7 @@ require (
 	github.com/prometheus/client_model v0.6.3 // indirect
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
+	github.com/q-uint/parser v0.3.1 // indirect
 	github.com/rs/xid v1.6.0 // indirect
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect
 	github.com/segmentio/asm v1.2.1 // indirect

@@ -3368,6 +3368,11 @@ func (_q *MembershipQuery) collectField(ctx context.Context, oneNode bool, opCtx
 				selectedFields = append(selectedFields, membership.FieldUserID)
 				fieldSeen[membership.FieldUserID] = struct{}{}
 			}
+		case "suspendedAt":
+			if _, ok := fieldSeen[membership.FieldSuspendedAt]; !ok {
+				selectedFields = append(selectedFields, membership.FieldSuspendedAt)
+				fieldSeen[membership.FieldSuspendedAt] = struct{}{}
+			}
 		case "id":
 		case "__typename":
 		default:

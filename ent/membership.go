@@ -30,6 +30,8 @@ type Membership struct {
 	UserID uuid.UUID `json:"user_id,omitempty"`
 	// shown as Role, which the directives use, too
 	Role membership.Role `json:"role,omitempty"`
+	// when the directory suspended the person, who has no access while it does; null otherwise
+	SuspendedAt *time.Time `json:"suspended_at,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the MembershipQuery when eager-loading is set.
 	Edges        MembershipEdges `json:"edges"`
@@ -78,7 +80,7 @@ func (*Membership) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case membership.FieldRole:
 			values[i] = new(sql.NullString)
-		case membership.FieldCreatedAt, membership.FieldUpdatedAt:
+		case membership.FieldCreatedAt, membership.FieldUpdatedAt, membership.FieldSuspendedAt:
 			values[i] = new(sql.NullTime)
 		case membership.FieldID, membership.FieldWorkspaceID, membership.FieldUserID:
 			values[i] = new(uuid.UUID)
@@ -132,6 +134,13 @@ func (_m *Membership) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field role", values[i])
 			} else if value.Valid {
 				_m.Role = membership.Role(value.String)
+			}
+		case membership.FieldSuspendedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field suspended_at", values[i])
+			} else if value.Valid {
+				_m.SuspendedAt = new(time.Time)
+				*_m.SuspendedAt = value.Time
 			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
@@ -193,6 +202,11 @@ func (_m *Membership) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("role=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Role))
+	builder.WriteString(", ")
+	if v := _m.SuspendedAt; v != nil {
+		builder.WriteString("suspended_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
 	builder.WriteByte(')')
 	return builder.String()
 }

@@ -69,6 +69,20 @@ func (_c *MembershipCreate) SetRole(v membership.Role) *MembershipCreate {
 	return _c
 }
 
+// SetSuspendedAt sets the "suspended_at" field.
+func (_c *MembershipCreate) SetSuspendedAt(v time.Time) *MembershipCreate {
+	_c.mutation.SetSuspendedAt(v)
+	return _c
+}
+
+// SetNillableSuspendedAt sets the "suspended_at" field if the given value is not nil.
+func (_c *MembershipCreate) SetNillableSuspendedAt(v *time.Time) *MembershipCreate {
+	if v != nil {
+		_c.SetSuspendedAt(*v)
+	}
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *MembershipCreate) SetID(v uuid.UUID) *MembershipCreate {
 	_c.mutation.SetID(v)
@@ -228,6 +242,10 @@ func (_c *MembershipCreate) createSpec() (*Membership, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Role(); ok {
 		_spec.SetField(membership.FieldRole, field.TypeEnum, value)
 		_node.Role = value
+	}
+	if value, ok := _c.mutation.SuspendedAt(); ok {
+		_spec.SetField(membership.FieldSuspendedAt, field.TypeTime, value)
+		_node.SuspendedAt = &value
 	}
 	if nodes := _c.mutation.WorkspaceIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{

@@ -48,6 +48,26 @@ func (_u *MembershipUpdate) SetNillableRole(v *membership.Role) *MembershipUpdat
 	return _u
 }
 
+// SetSuspendedAt sets the "suspended_at" field.
+func (_u *MembershipUpdate) SetSuspendedAt(v time.Time) *MembershipUpdate {
+	_u.mutation.SetSuspendedAt(v)
+	return _u
+}
+
+// SetNillableSuspendedAt sets the "suspended_at" field if the given value is not nil.
+func (_u *MembershipUpdate) SetNillableSuspendedAt(v *time.Time) *MembershipUpdate {
+	if v != nil {
+		_u.SetSuspendedAt(*v)
+	}
+	return _u
+}
+
+// ClearSuspendedAt clears the value of the "suspended_at" field.
+func (_u *MembershipUpdate) ClearSuspendedAt() *MembershipUpdate {
+	_u.mutation.ClearSuspendedAt()
+	return _u
+}
+
 // Mutation returns the MembershipMutation object of the builder.
 func (_u *MembershipUpdate) Mutation() *MembershipMutation {
 	return _u.mutation
@@ -129,6 +149,12 @@ func (_u *MembershipUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 	if value, ok := _u.mutation.Role(); ok {
 		_spec.SetField(membership.FieldRole, field.TypeEnum, value)
 	}
+	if value, ok := _u.mutation.SuspendedAt(); ok {
+		_spec.SetField(membership.FieldSuspendedAt, field.TypeTime, value)
+	}
+	if _u.mutation.SuspendedAtCleared() {
+		_spec.ClearField(membership.FieldSuspendedAt, field.TypeTime)
+	}
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{membership.Label}
@@ -166,6 +192,26 @@ func (_u *MembershipUpdateOne) SetNillableRole(v *membership.Role) *MembershipUp
 	if v != nil {
 		_u.SetRole(*v)
 	}
+	return _u
+}
+
+// SetSuspendedAt sets the "suspended_at" field.
+func (_u *MembershipUpdateOne) SetSuspendedAt(v time.Time) *MembershipUpdateOne {
+	_u.mutation.SetSuspendedAt(v)
+	return _u
+}
+
+// SetNillableSuspendedAt sets the "suspended_at" field if the given value is not nil.
+func (_u *MembershipUpdateOne) SetNillableSuspendedAt(v *time.Time) *MembershipUpdateOne {
+	if v != nil {
+		_u.SetSuspendedAt(*v)
+	}
+	return _u
+}
+
+// ClearSuspendedAt clears the value of the "suspended_at" field.
+func (_u *MembershipUpdateOne) ClearSuspendedAt() *MembershipUpdateOne {
+	_u.mutation.ClearSuspendedAt()
 	return _u
 }
 
@@ -279,6 +325,12 @@ func (_u *MembershipUpdateOne) sqlSave(ctx context.Context) (_node *Membership, 
 	}
 	if value, ok := _u.mutation.Role(); ok {
 		_spec.SetField(membership.FieldRole, field.TypeEnum, value)
+	}
+	if value, ok := _u.mutation.SuspendedAt(); ok {
+		_spec.SetField(membership.FieldSuspendedAt, field.TypeTime, value)
+	}
+	if _u.mutation.SuspendedAtCleared() {
+		_spec.ClearField(membership.FieldSuspendedAt, field.TypeTime)
 	}
 	_node = &Membership{config: _u.config}
 	_spec.Assign = _node.assignValues

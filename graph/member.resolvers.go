@@ -13,6 +13,7 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 func (r *invitationResolver) Status(ctx context.Context, obj *ent.Invitation) (model.InvitationStatus, error) {
@@ -64,7 +65,7 @@ func (r *queryResolver) Members(ctx context.Context, after *entgql.Cursor[uuid.U
 	if err != nil {
 		return nil, err
 	}
-	return query.Paginate(ctx, after, first, before, last, ent.WithMemberOrder(orderBy))
+	return query.Paginate(viewer.WithSuspended(ctx), after, first, before, last, ent.WithMemberOrder(orderBy))
 }
 
 func (r *queryResolver) Member(ctx context.Context, id uuid.UUID) (*ent.Membership, error) {

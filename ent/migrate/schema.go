@@ -878,6 +878,7 @@ var (
 		{Name: "created_at", Type: field.TypeTime},
 		{Name: "updated_at", Type: field.TypeTime},
 		{Name: "role", Type: field.TypeEnum, Enums: []string{"OWNER", "ADMIN", "EDITOR", "VIEWER"}},
+		{Name: "suspended_at", Type: field.TypeTime, Nullable: true},
 		{Name: "user_id", Type: field.TypeUUID},
 		{Name: "workspace_id", Type: field.TypeUUID},
 	}
@@ -889,13 +890,13 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "memberships_users_memberships",
-				Columns:    []*schema.Column{MembershipsColumns[4]},
+				Columns:    []*schema.Column{MembershipsColumns[5]},
 				RefColumns: []*schema.Column{UsersColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
 			{
 				Symbol:     "memberships_workspaces_memberships",
-				Columns:    []*schema.Column{MembershipsColumns[5]},
+				Columns:    []*schema.Column{MembershipsColumns[6]},
 				RefColumns: []*schema.Column{WorkspacesColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -904,12 +905,12 @@ var (
 			{
 				Name:    "membership_workspace_id_user_id",
 				Unique:  true,
-				Columns: []*schema.Column{MembershipsColumns[5], MembershipsColumns[4]},
+				Columns: []*schema.Column{MembershipsColumns[6], MembershipsColumns[5]},
 			},
 			{
 				Name:    "membership_user_id",
 				Unique:  false,
-				Columns: []*schema.Column{MembershipsColumns[4]},
+				Columns: []*schema.Column{MembershipsColumns[5]},
 			},
 		},
 	}

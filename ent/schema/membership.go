@@ -27,6 +27,7 @@ func (Membership) Fields() []ent.Field {
 		field.UUID("user_id", uuid.UUID{}).Immutable().Annotations(entgql.Type("ID")),
 		field.Enum("role").NamedValues("Owner", "OWNER", "Admin", "ADMIN", "Editor", "EDITOR", "Viewer", "VIEWER").
 			Annotations(hidden()).Comment("shown as Role, which the directives use, too"),
+		field.Time("suspended_at").Optional().Nillable().Comment("when the directory suspended the person, who has no access while it does; null otherwise"),
 	}
 }
 

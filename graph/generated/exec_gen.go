@@ -1263,12 +1263,13 @@ type ComplexityRoot struct {
 	}
 
 	Member struct {
-		CreatedAt func(childComplexity int) int
-		ID        func(childComplexity int) int
-		Role      func(childComplexity int) int
-		UpdatedAt func(childComplexity int) int
-		User      func(childComplexity int) int
-		UserID    func(childComplexity int) int
+		CreatedAt   func(childComplexity int) int
+		ID          func(childComplexity int) int
+		Role        func(childComplexity int) int
+		SuspendedAt func(childComplexity int) int
+		UpdatedAt   func(childComplexity int) int
+		User        func(childComplexity int) int
+		UserID      func(childComplexity int) int
 	}
 
 	MemberConnection struct {
@@ -7538,6 +7539,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Member.Role(childComplexity), true
+	case "Member.suspendedAt":
+		if e.ComplexityRoot.Member.SuspendedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Member.SuspendedAt(childComplexity), true
 	case "Member.updatedAt":
 		if e.ComplexityRoot.Member.UpdatedAt == nil {
 			break
@@ -13641,6 +13648,8 @@ enum OperationGroup {
   AUTOMATIONS
   "members, invitations and groups of people"
   PEOPLE
+  "the people and groups of a directory, by SCIM"
+  SCIM
   "API keys and tokens"
   KEYS
   "the workspace, its audit log, usage and the state of the system"
@@ -19230,6 +19239,10 @@ type Member implements Node @goModel(model: "github.com/magpie-search/magpie/ent
   createdAt: Time!
   updatedAt: Time!
   userId: ID!
+  """
+  when the directory suspended the person, who has no access while it does; null otherwise
+  """
+  suspendedAt: Time
   user: User!
 }
 """
@@ -22444,6 +22457,8 @@ func (ec *executionContext) childFields_Member(ctx context.Context, field graphq
 		return ec.fieldContext_Member_updatedAt(ctx, field)
 	case "userId":
 		return ec.fieldContext_Member_userId(ctx, field)
+	case "suspendedAt":
+		return ec.fieldContext_Member_suspendedAt(ctx, field)
 	case "user":
 		return ec.fieldContext_Member_user(ctx, field)
 	case "role":
@@ -48489,6 +48504,29 @@ func (ec *executionContext) _Member_userId(ctx context.Context, field graphql.Co
 }
 func (ec *executionContext) fieldContext_Member_userId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Member", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _Member_suspendedAt(ctx context.Context, field graphql.CollectedField, obj *ent.Membership) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Member_suspendedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SuspendedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Member_suspendedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Member", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
 func (ec *executionContext) _Member_user(ctx context.Context, field graphql.CollectedField, obj *ent.Membership) (ret graphql.Marshaler) {
@@ -94361,6 +94399,11 @@ func (ec *executionContext) _Member(ctx context.Context, sel ast.SelectionSet, o
 		case "userId":
 			out.Values[i] = ec._Member_userId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "suspendedAt":
+			out.Values[i] = ec._Member_suspendedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "user":

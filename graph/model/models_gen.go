@@ -2911,6 +2911,8 @@ const (
 	OperationGroupAutomations OperationGroup = "AUTOMATIONS"
 	// members, invitations and groups of people
 	OperationGroupPeople OperationGroup = "PEOPLE"
+	// the people and groups of a directory, by SCIM
+	OperationGroupScim OperationGroup = "SCIM"
 	// API keys and tokens
 	OperationGroupKeys OperationGroup = "KEYS"
 	// the workspace, its audit log, usage and the state of the system
@@ -2927,13 +2929,14 @@ var AllOperationGroup = []OperationGroup{
 	OperationGroupAgents,
 	OperationGroupAutomations,
 	OperationGroupPeople,
+	OperationGroupScim,
 	OperationGroupKeys,
 	OperationGroupSettings,
 }
 
 func (e OperationGroup) IsValid() bool {
 	switch e {
-	case OperationGroupBasic, OperationGroupSearch, OperationGroupCollections, OperationGroupConnectors, OperationGroupDocuments, OperationGroupDatabases, OperationGroupAgents, OperationGroupAutomations, OperationGroupPeople, OperationGroupKeys, OperationGroupSettings:
+	case OperationGroupBasic, OperationGroupSearch, OperationGroupCollections, OperationGroupConnectors, OperationGroupDocuments, OperationGroupDatabases, OperationGroupAgents, OperationGroupAutomations, OperationGroupPeople, OperationGroupScim, OperationGroupKeys, OperationGroupSettings:
 		return true
 	}
 	return false

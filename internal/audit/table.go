@@ -60,7 +60,7 @@ func Audited() map[string]Entity {
 			Why:   "a new person is the member.add of their workspace",
 			Verbs: []Verb{{Op: "update", Field: "password_hash", Action: "person.password"}, {Op: "update", Action: "person.update"}}},
 		"Membership": {Table: "memberships", Kind: "member", Name: personOf("user_id"), ID: "t.user_id", Actor: "t.user_id", Ignored: []string{"user_id"},
-			Verbs: []Verb{{Op: "create", Action: "member.add"}, {Op: "update", Field: "role", Action: "member.role"}, {Op: "delete", Action: "member.remove"}}},
+			Verbs: []Verb{{Op: "create", Action: "member.add"}, {Op: "update", Field: "role", Action: "member.role"}, {Op: "update", Field: "suspended_at", Action: "member.access"}, {Op: "delete", Action: "member.remove"}}},
 		"Session": {Table: "sessions", Kind: "session", Name: personOf("user_id"), Actor: "t.user_id",
 			Ignored: []string{"generation", "rotated_at", "expires_at", "user_id", "user_agent", "address", "last_used_at"}, NoDelete: true, Why: "ended sessions are only deleted later",
 			Verbs: []Verb{{Op: "create", Action: "session.sign_in"}, {Op: "update", Field: "revoked_at", Action: "session.sign_out"}}},

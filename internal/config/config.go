@@ -109,6 +109,10 @@ type Config struct {
 	SAMLAutoJoinWorkspace string   `env:"SAML_AUTO_JOIN_WORKSPACE"`
 	SAMLAutoJoinRole      string   `env:"SAML_AUTO_JOIN_ROLE" envDefault:"viewer"`
 	SAMLRoleGroups        []string `env:"SAML_ROLE_GROUPS"`
+	// SCIMDefaultRole is the role of people whom a directory makes. SCIMRoleGroups gives the people of its groups other
+	// roles, as SAMLRoleGroups.
+	SCIMDefaultRole string   `env:"SCIM_DEFAULT_ROLE" envDefault:"viewer"`
+	SCIMRoleGroups  []string `env:"SCIM_ROLE_GROUPS"`
 	// OAuthClients are the OAuth clients of connectors by service. Load fills it.
 	OAuthClients map[string]OAuthClient `env:"-"`
 

@@ -85,6 +85,8 @@ func (c *Config) Validate() error {
 		{"SAML_AUTO_JOIN_WORKSPACE", func() error { return checkWorkspace("SAML_AUTO_JOIN", c.SAMLAutoJoin, c.SAMLAutoJoinWorkspace) }},
 		{"SAML_AUTO_JOIN_ROLE", func() error { return checkOneOf(c.SAMLAutoJoinRole, "viewer", "editor", "admin") }},
 		{"SAML_ROLE_GROUPS", func() error { _, err := RoleGroups(c.SAMLRoleGroups); return err }},
+		{"SCIM_DEFAULT_ROLE", func() error { return checkOneOf(c.SCIMDefaultRole, "viewer", "editor", "admin") }},
+		{"SCIM_ROLE_GROUPS", func() error { _, err := RoleGroups(c.SCIMRoleGroups); return err }},
 		{"EMBEDDING_BASE_URL", func() error { return checkWebURL(c.EmbeddingBaseURL) }},
 		{"EMBEDDING_MODEL", func() error { return checkTogether(c.EmbeddingBaseURL, c.EmbeddingModel, "EMBEDDING_BASE_URL") }},
 		{"EMBEDDING_DIMENSIONS", func() error {

@@ -82,6 +82,7 @@ func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 	base := driver{entsql.OpenDB(dialect.Postgres, db)}
 	client := ent.NewClient(ent.Driver(base))
 	client.Use(audit.Hook(base.atomic), checkEdges)
+	client.Membership.Intercept(withoutSuspended())
 	return &DB{Pool: pool, Ent: client, entPool: entPool, sql: db, statements: statements}, nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/magpie-search/magpie/rest/authorize"
 	"github.com/magpie-search/magpie/rest/mcp"
 	"github.com/magpie-search/magpie/rest/saml"
+	"github.com/magpie-search/magpie/rest/scim"
 	"github.com/magpie-search/magpie/rest/widget"
 )
 
@@ -108,6 +109,7 @@ func handler(app *wire.App, streams *connection.Server, drain *web.Drain, versio
 		MCP:         mcp.Handler(server),
 		Authorize:   authorize.New(authorize.Options{Server: app.Applications, RedirectURL: c.PublicURL() + oauth.CallbackPath(toolserver.ProviderName), TrustedProxies: c.TrustedProxies, Log: app.Log}),
 		SAML:        saml.New(saml.Options{SAML: app.SAML, TrustedProxies: c.TrustedProxies, Log: app.Log}),
+		SCIM:        scim.New(scim.Options{Accounts: app.Accounts, Directory: app.Directory, BaseURL: c.PublicURL(), TrustedProxies: c.TrustedProxies, Log: app.Log}),
 		OpenAPI:     description,
 		Schema:      graph.SDL(app.REST().Schema),
 		Webhooks:    rest.NewWebhooks(app.Webhooks()),

@@ -18,6 +18,7 @@ import (
 	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/rest/authorize"
 	"github.com/magpie-search/magpie/rest/saml"
+	"github.com/magpie-search/magpie/rest/scim"
 )
 
 // maxUserAgent is the maximum length of a logged User-Agent in bytes.
@@ -70,8 +71,11 @@ func (a AccessLog) end(ctx context.Context, log *slog.Logger, r *http.Request, e
 // handler runs, or "" for an unknown path.
 func (o *Options) route(r *http.Request) string {
 	path := r.URL.Path
-	if saml.Serves(path) {
+	switch {
+	case saml.Serves(path):
 		return path
+	case below(path, scim.Root):
+		return scim.Route(path)
 	}
 	for _, below := range []string{"/api/v1/webhooks/", "/api/v1/", "/v1/", "/webhooks/", "/playground/", "/assets/", "/oauth/", authorize.ResourcePath + "/", authorize.ServerPath + "/"} {
 		if strings.HasPrefix(path, below) && !slices.Contains(authorize.Paths(), path) {

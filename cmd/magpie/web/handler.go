@@ -17,6 +17,7 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 	"github.com/magpie-search/magpie/rest/authorize"
 	"github.com/magpie-search/magpie/rest/saml"
+	"github.com/magpie-search/magpie/rest/scim"
 	"github.com/magpie-search/magpie/rest/widget"
 )
 
@@ -50,6 +51,8 @@ type Options struct {
 	Authorize http.Handler
 	// SAML serves the addresses of sign-in by SAML.
 	SAML http.Handler
+	// SCIM serves the interface for directories.
+	SCIM http.Handler
 	// Webhooks serves /webhooks/connectors and /api/v1/webhooks.
 	Webhooks http.Handler
 	// OpenAPI serves /openapi.json, with its own CORS policy.
@@ -98,6 +101,8 @@ func New(o Options) http.Handler {
 			o.Webhooks.ServeHTTP(w, r)
 		case saml.Serves(path):
 			o.SAML.ServeHTTP(w, r)
+		case below(path, scim.Root):
+			o.SCIM.ServeHTTP(w, r)
 		case below(path, "/v1"), below(path, "/api/v1"):
 			o.REST.ServeHTTP(w, r)
 		case path == "/mcp":
@@ -135,7 +140,7 @@ func (o *Options) navigates(r *http.Request) bool {
 		return false
 	}
 	for _, owned := range []string{
-		"/v1", "/api", graphqlPath, "/mcp", "/webhooks", "/oauth", "/.well-known", "/assets", "/playground",
+		"/v1", "/api", graphqlPath, "/mcp", "/scim", "/webhooks", "/oauth", "/.well-known", "/assets", "/playground",
 		metricsPath, alivePath, livePath, readyPath, "/openapi.json", schemaPath, widget.ScriptPath, widget.ClientPath, widget.TypesPath,
 	} {
 		if below(r.URL.Path, owned) {

@@ -118,6 +118,8 @@ type App struct {
 	SignOn       *signon.SignOn
 	// SAML signs people in by a SAML identity provider.
 	SAML *signon.SAML
+	// Directory lets directories manage people by SCIM.
+	Directory *people.Directory
 	// Applications are the programs that people connect.
 	Applications *application.Server
 	Inbox        *inbound.Inbox
@@ -244,6 +246,7 @@ func (a *App) open(ctx context.Context) error {
 		Attempts: a.limiter, Uploads: a.Files, SignIns: a.failures, Now: a.now, Log: a.Log,
 	})
 	a.openSignOn()
+	a.Directory = a.newDirectory()
 	a.Inbox = inbound.New(a.DB.Pool, a.DB.Ent, a.Kinds, a.Secrets, inbound.Options{BaseURL: a.Config.PublicURL(), Now: a.now, Log: a.Log})
 	a.mailAPI = mailer.NewAPI(mailer.APIOptions{Dial: guard.DialContext, Now: a.now})
 	a.slackAPI = slackapi.New(slackapi.Options{Dial: guard.DialContext})

@@ -12,6 +12,7 @@ import (
 	"github.com/magpie-search/magpie/internal/connector/oauth"
 	"github.com/magpie-search/magpie/internal/httpx"
 	"github.com/magpie-search/magpie/internal/identity/application"
+	"github.com/magpie-search/magpie/internal/identity/people"
 	"github.com/magpie-search/magpie/internal/identity/signon"
 	"github.com/magpie-search/magpie/internal/tracing"
 	"github.com/magpie-search/magpie/rest/mcp"
@@ -65,7 +66,7 @@ func (a *App) newSAML(flows *oauth.Flows) *signon.SAML {
 	c := a.Config
 	workspace, _ := uuid.Parse(c.SAMLAutoJoinWorkspace)
 	pair, _ := c.SAMLKeyPair()
-	groups, _ := config.RoleGroups(c.SAMLRoleGroups)
+	groups, _ := config.RoleGroups(c.SAMLRoleGroups) // validated, as the others
 	join := signon.Join{
 		Domains: c.SAMLJoinDomains(), Workspace: workspace, Role: membership.Role(strings.ToUpper(c.SAMLAutoJoinRole)), Setting: "SAML_AUTO_JOIN_WORKSPACE",
 	}
@@ -94,4 +95,14 @@ func given(text string) []string {
 		return nil
 	}
 	return []string{text}
+}
+
+// newDirectory returns what directories manage by SCIM.
+func (a *App) newDirectory() *people.Directory {
+	groups, _ := config.RoleGroups(a.Config.SCIMRoleGroups) // validated with the settings
+	o := people.DirectoryOptions{Role: membership.Role(strings.ToUpper(a.Config.SCIMDefaultRole))}
+	for _, g := range groups {
+		o.GroupRoles = append(o.GroupRoles, people.GroupRole{Group: g.Group, Role: membership.Role(strings.ToUpper(g.Role))})
+	}
+	return people.NewDirectory(a.People, o)
 }

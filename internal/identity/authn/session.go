@@ -15,6 +15,7 @@ import (
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/ent/predicate"
 	"github.com/magpie-search/magpie/ent/session"
+	"github.com/magpie-search/magpie/ent/token"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/store/transaction"
@@ -96,6 +97,8 @@ func (a *Accounts) openSession(ctx context.Context, person, workspace uuid.UUID,
 		if workspace, err = a.defaultWorkspace(ctx, person); err != nil {
 			return Tokens{}, err
 		}
+	} else if member, err := client.Membership.Query().Where(membership.WorkspaceID(workspace), membership.UserID(person)).Exist(system); err != nil || !member {
+		return Tokens{}, errors.Join(apierr.Wrap("look the membership up", err), apierr.NotFound("Workspace"))
 	}
 	if err := a.limitSessions(ctx, person); err != nil {
 		return Tokens{}, err
@@ -117,23 +120,27 @@ func (a *Accounts) openSession(ctx context.Context, person, workspace uuid.UUID,
 // first.
 func (a *Accounts) defaultWorkspace(ctx context.Context, person uuid.UUID) (uuid.UUID, error) {
 	client, system := transaction.Client(ctx, a.ent), asSystem(ctx)
-	last, err := client.Session.Query().Where(session.UserID(person)).
-		Order(session.ByLastUsedAt(entsql.OrderDesc()), session.ByID(entsql.OrderDesc())).First(system)
-	if err == nil {
-		return last.WorkspaceID, nil // sessions end with the membership
-	}
-	if !ent.IsNotFound(err) {
-		return uuid.Nil, apierr.Wrap("look the last session up", err)
-	}
-	member, err := client.Membership.Query().Where(membership.UserID(person)).
-		Order(membership.ByCreatedAt(), membership.ByID()).First(system)
-	if ent.IsNotFound(err) {
-		return uuid.Nil, &apierr.Error{Code: apierr.Forbidden, Message: "This person is a member of no workspace", Cause: ErrNoWorkspace}
-	}
+	members, err := client.Membership.Query().Where(membership.UserID(person)).
+		Order(membership.ByCreatedAt(), membership.ByID()).All(system)
 	if err != nil {
 		return uuid.Nil, apierr.Wrap("look the membership up", err)
 	}
-	return member.WorkspaceID, nil
+	if len(members) == 0 {
+		return uuid.Nil, &apierr.Error{Code: apierr.Forbidden, Message: "This person is a member of no workspace", Cause: ErrNoWorkspace}
+	}
+	workspaces := make([]uuid.UUID, len(members))
+	for i, m := range members {
+		workspaces[i] = m.WorkspaceID
+	}
+	last, err := client.Session.Query().Where(session.UserID(person), session.WorkspaceIDIn(workspaces...)).
+		Order(session.ByLastUsedAt(entsql.OrderDesc()), session.ByID(entsql.OrderDesc())).First(system)
+	if ent.IsNotFound(err) {
+		return members[0].WorkspaceID, nil
+	}
+	if err != nil {
+		return uuid.Nil, apierr.Wrap("look the last session up", err)
+	}
+	return last.WorkspaceID, nil
 }
 
 // limitSessions deletes a person's old ended sessions and ends the oldest ones
@@ -258,6 +265,17 @@ func (a *Accounts) SignOutEverywhere(ctx context.Context) error {
 // The caller has checked the permission.
 func (a *Accounts) EndSessionsOf(ctx context.Context, person, except uuid.UUID) error {
 	_, err := a.endWhere(ctx, func(v viewer.Viewer) bool { return v.Subject == person }, session.UserID(person), session.IDNEQ(except))
+	return err
+}
+
+// EndAccess ends all sessions and tokens of a person in a workspace. The caller has
+// checked the permission.
+func (a *Accounts) EndAccess(ctx context.Context, workspace, person uuid.UUID) error {
+	match := func(v viewer.Viewer) bool { return v.Subject == person && v.Workspace == workspace }
+	if _, err := a.endWhere(ctx, match, session.UserID(person), session.WorkspaceID(workspace)); err != nil {
+		return err
+	}
+	_, err := a.revokeTokens(ctx, match, token.UserID(person), token.WorkspaceID(workspace))
 	return err
 }
 

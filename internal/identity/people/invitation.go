@@ -89,7 +89,7 @@ func (p *People) Invite(ctx context.Context, email string, role membership.Role)
 		if err := who.checkCanGrant(roleOf(role)); err != nil {
 			return err
 		}
-		member, err := client.Membership.Query().Where(membership.WorkspaceID(who.workspace), membership.HasUserWith(user.Email(email))).Exist(ctx)
+		member, err := client.Membership.Query().Where(membership.WorkspaceID(who.workspace), membership.HasUserWith(user.Email(email))).Exist(viewer.WithSuspended(ctx))
 		if err != nil {
 			return err
 		}

@@ -65,7 +65,7 @@ func (p *People) Members(ctx context.Context, f MemberFilter) (*ent.MembershipQu
 
 // Member returns a member.
 func (p *People) Member(ctx context.Context, id uuid.UUID) (*ent.Membership, error) {
-	row, err := transaction.Client(ctx, p.ent).Membership.Get(ctx, id)
+	row, err := transaction.Client(ctx, p.ent).Membership.Get(viewer.WithSuspended(ctx), id)
 	return row, lookup.Error("Member", err)
 }
 
@@ -155,7 +155,7 @@ func checkOtherOwner(ctx context.Context, client *ent.Client, row *ent.Membershi
 		return nil
 	}
 	another, err := client.Membership.Query().Where(membership.WorkspaceID(row.WorkspaceID), membership.RoleEQ(membership.RoleOwner),
-		membership.IDNEQ(row.ID)).Exist(ctx)
+		membership.IDNEQ(row.ID), membership.SuspendedAtIsNil()).Exist(ctx)
 	if err == nil && !another {
 		err = apierr.New(apierr.Conflict, "The workspace needs an owner; make another one first")
 	}
@@ -183,7 +183,7 @@ func (p *People) CreateReset(ctx context.Context, id uuid.UUID) (*PasswordReset,
 		requester := uuid.Nil
 		if who.person != uuid.Nil {
 			requester = who.workspace
-			elsewhere, err := client.Membership.Query().Where(membership.UserID(row.UserID), membership.WorkspaceIDNEQ(who.workspace)).Exist(ctx)
+			elsewhere, err := client.Membership.Query().Where(membership.UserID(row.UserID), membership.WorkspaceIDNEQ(who.workspace)).Exist(viewer.WithSuspended(ctx))
 			if err != nil {
 				return err
 			}
@@ -211,7 +211,7 @@ func (p *People) member(ctx context.Context, op string, id uuid.UUID, do func(co
 		if err != nil {
 			return err
 		}
-		row, err := client.Membership.Query().Where(membership.ID(id), membership.WorkspaceID(who.workspace)).Only(ctx)
+		row, err := client.Membership.Query().Where(membership.ID(id), membership.WorkspaceID(who.workspace)).Only(viewer.WithSuspended(ctx))
 		if ent.IsNotFound(err) {
 			return apierr.NotFound("Member")
 		}

@@ -6,12 +6,10 @@ import (
 	"strings"
 	"time"
 
-	entsql "entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/membership"
-	"github.com/magpie-search/magpie/ent/workspace"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/store/transaction"
@@ -113,12 +111,7 @@ func lockMembers(ctx context.Context, client *ent.Client, v viewer.Viewer) (acto
 	if v.Workspace == uuid.Nil || v.Kind != viewer.KindSession && v.Kind != viewer.KindSystem {
 		return actor{}, apierr.New(apierr.Unauthorized, "Session required")
 	}
-	// FOR UPDATE would block all writes to the workspace.
-	_, err := client.Workspace.Query().Where(workspace.ID(v.Workspace)).ForUpdate(entsql.WithLockClause("FOR NO KEY UPDATE")).Only(ctx)
-	if ent.IsNotFound(err) {
-		return actor{}, apierr.NotFound("Workspace")
-	}
-	if err != nil {
+	if err := lockWorkspace(ctx, client, v.Workspace); err != nil {
 		return actor{}, err
 	}
 	if v.Kind == viewer.KindSystem {

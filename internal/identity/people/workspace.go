@@ -146,7 +146,7 @@ func (p *People) DeleteWorkspace(ctx context.Context, name string) error {
 		}
 		var members []uuid.UUID
 		if err := client.Membership.Query().Where(membership.WorkspaceID(who.workspace)).
-			Select(membership.FieldUserID).Scan(ctx, &members); err != nil {
+			Select(membership.FieldUserID).Scan(viewer.WithSuspended(ctx), &members); err != nil {
 			return err
 		}
 		blobs, err := p.o.Uploads.WorkspaceBlobKeys(ctx, who.workspace)

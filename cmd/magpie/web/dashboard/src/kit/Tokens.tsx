@@ -34,6 +34,9 @@ const groups: OperationGroup[] = [
   'SETTINGS',
 ];
 
+// What only service tokens can do.
+const serviceGroups: OperationGroup[] = [...groups, 'SCIM'];
+
 // PersonalTokens has the person's own tokens in the workspace.
 export function PersonalTokens() {
   const [{ data, error }, again] = useQuery({ query: TokensMineDocument });
@@ -195,7 +198,7 @@ function NewToken({ service, onMade, onClose }: { service: boolean; onMade: () =
               label={t('common.tokens.groups')}
               placeholder={service || chosen.length > 0 ? undefined : t('common.tokens.everything')}
               required={service}
-              data={groups.map((value) => ({ value, label: tValue(`common.tokens.group.${value}`, value) }))}
+              data={(service ? serviceGroups : groups).map((value) => ({ value, label: tValue(`common.tokens.group.${value}`, value) }))}
               value={chosen}
               onChange={(value) => setChosen(value as OperationGroup[])}
               error={error('groups')}

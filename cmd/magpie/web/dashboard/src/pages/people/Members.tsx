@@ -55,7 +55,7 @@ export function Members() {
     {
       key: 'name',
       title: t('common.name'),
-      cell: ({ user }) => (
+      cell: ({ user, suspendedAt }) => (
         <Stack gap={0}>
           <Group gap={6}>
             <Text size="sm" fw={500} className="wrap">
@@ -64,6 +64,11 @@ export function Members() {
             {user.id === me.user.id && (
               <Badge variant="default" tt="none" size="sm">
                 {t('people.you')}
+              </Badge>
+            )}
+            {suspendedAt && (
+              <Badge variant="light" color="yellow" tt="none" size="sm" title={t('people.suspendedSince', { time: formatDate(suspendedAt) })}>
+                {t('people.suspended')}
               </Badge>
             )}
           </Group>

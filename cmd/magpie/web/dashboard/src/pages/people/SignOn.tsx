@@ -1,4 +1,5 @@
-import { List, Loader, Stack, Text, Title } from '@mantine/core';
+import { Anchor, List, Loader, Stack, Text, Title } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import { useQuery } from 'urql';
 import { t } from '../../i18n';
 import { CodeBlock } from '../../kit/Copy';
@@ -63,6 +64,21 @@ OIDC_NAME=${oidc?.name ?? 'Company account'}`}
 SAML_NAME=${saml?.name ?? 'Company account'}`}
           </CodeBlock>
           <Text size="sm">{t('people.samlJoin')}</Text>
+          <Title order={2} size="h4">
+            {t('people.scim')}
+          </Title>
+          <Text size="sm">{t('people.scimHelp')}</Text>
+          <List type="ordered" size="sm" spacing="xs">
+            <List.Item>
+              {t('people.scimToken')}{' '}
+              <Anchor component={Link} to="/keys" inherit underline="always">
+                {t('people.scimTokens')}
+              </Anchor>
+            </List.Item>
+            <List.Item>{t('people.scimEnter')}</List.Item>
+          </List>
+          <CodeBlock label={t('people.scimAddress')}>{`${window.location.origin}/scim/v2`}</CodeBlock>
+          <Text size="sm">{t('people.scimAccess')}</Text>
         </>
       )}
     </Stack>
