@@ -13,20 +13,22 @@ import (
 
 // unshown are the folders and files whose errors no dashboard gets, with who gets them.
 var unshown = map[string]string{
-	"agents/approval/slack/":         "Slack",
-	"agents/integration/registry.go": "programmers of integrations",
-	"agents/tools/":                  "chat models",
-	"connectors/gitwire/":            "operators: the connectors of repositories say what failed",
-	"connectors/registry.go":         "programmers of connectors",
-	"internal/devstack/":             "developers",
-	"internal/identity/application/": "people who let a program in, on a page of its own",
-	"internal/testkit/":              "developers",
-	"rest/authorize/":                "people who let a program in",
-	"rest/inbound.go":                "platforms",
-	"rest/mcp/":                      "MCP clients",
-	"rest/querystring.go":            "programs: the dashboard reads by GraphQL",
-	"rest/saml/":                     "browsers that a provider lets post",
-	"rest/webhook.go":                "platforms",
+	"agents/approval/slack/":             "Slack",
+	"agents/integration/registry.go":     "programmers of integrations",
+	"agents/tools/":                      "chat models",
+	"connectors/gitwire/":                "operators: the connectors of repositories say what failed",
+	"connectors/registry.go":             "programmers of connectors",
+	"internal/devstack/":                 "developers",
+	"internal/identity/application/":     "people who let a program in, on a page of its own",
+	"internal/identity/people/directory": "directories, which send it to their operators",
+	"internal/testkit/":                  "developers",
+	"rest/authorize/":                    "people who let a program in",
+	"rest/inbound.go":                    "platforms",
+	"rest/mcp/":                          "MCP clients",
+	"rest/querystring.go":                "programs: the dashboard reads by GraphQL",
+	"rest/scim/":                         "directories",
+	"rest/saml/":                         "browsers that a provider lets post",
+	"rest/webhook.go":                    "platforms",
 }
 
 // isShown reports whether people get errors of a file from a dashboard.

@@ -67,7 +67,13 @@ export function Members() {
               </Badge>
             )}
             {suspendedAt && (
-              <Badge variant="light" color="yellow" tt="none" size="sm" title={t('people.suspendedSince', { time: formatDate(suspendedAt) })}>
+              <Badge
+                variant="light"
+                color="yellow"
+                tt="none"
+                size="sm"
+                title={t('people.suspendedSince', { time: formatDate(suspendedAt) })}
+              >
                 {t('people.suspended')}
               </Badge>
             )}
