@@ -1,1 +1,0 @@
-import{n as e}from"./Title-BojkG769.js";import{r as t}from"./useRouter-DtASYZGK.js";import{n}from"./link-6rITPQ3V.js";import{P as r}from"./i18n-CQfT_0KZ.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
