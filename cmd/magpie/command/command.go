@@ -43,14 +43,15 @@ type grammar struct {
 	Profiles profilesCommand `cmd:"" group:"reach" help:"The Magpies that you have logged in to."`
 	Status   statusCommand   `cmd:"" group:"reach" help:"Show which Magpie commands operate, and how it is."`
 
-	Serve   serveCommand   `cmd:"" group:"run" help:"Serve HTTP: GraphQL, REST, health, metrics."`
-	Worker  workerCommand  `cmd:"" group:"run" help:"Run syncs and schedules."`
-	Health  healthCommand  `cmd:"" group:"run" help:"Ask a server or worker on this machine whether it is ready."`
-	Doctor  doctorCommand  `cmd:"" group:"run" help:"Check the installation: settings, stores, keys, models, addresses, disks."`
-	Migrate migrateCommand `cmd:"" group:"run" help:"Bring the database schema up to date, or show where it stands."`
-	Backup  backupCommand  `cmd:"" group:"run" help:"Save the database and the uploaded files, encrypted; check and list backups."`
-	Secrets secretsCommand `cmd:"" group:"run" help:"Change the key of SECRET_KEYS: what is sealed with which key, and seal it again."`
-	Restore restoreCommand `cmd:"" group:"run" help:"Restore a backup into an empty database."`
+	Serve         serveCommand         `cmd:"" group:"run" help:"Serve HTTP: GraphQL, REST, health, metrics."`
+	Worker        workerCommand        `cmd:"" group:"run" help:"Run syncs and schedules."`
+	Health        healthCommand        `cmd:"" group:"run" help:"Ask a server or worker on this machine whether it is ready."`
+	Doctor        doctorCommand        `cmd:"" group:"run" help:"Check the installation: settings, stores, keys, models, addresses, disks."`
+	SupportBundle supportBundleCommand `cmd:"" group:"run" help:"Collect versions, settings, states and errors for a question to others, without secrets and contents."`
+	Migrate       migrateCommand       `cmd:"" group:"run" help:"Bring the database schema up to date, or show where it stands."`
+	Backup        backupCommand        `cmd:"" group:"run" help:"Save the database and the uploaded files, encrypted; check and list backups."`
+	Secrets       secretsCommand       `cmd:"" group:"run" help:"Change the key of SECRET_KEYS: what is sealed with which key, and seal it again."`
+	Restore       restoreCommand       `cmd:"" group:"run" help:"Restore a backup into an empty database."`
 
 	Users        usersCommand        `cmd:"" group:"operate" help:"People who may sign in."`
 	Workspaces   workspacesCommand   `cmd:"" group:"operate" help:"Workspaces."`

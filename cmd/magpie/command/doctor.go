@@ -77,20 +77,8 @@ func (r *runtime) diagnose(c *config.Config) []doctor.Finding {
 // work there are none: the checks have said so.
 func (r *runtime) warnings(c *config.Config) (findings []doctor.Finding) {
 	err := r.openWith(c, func(app *wire.App) error {
-		workspaces, err := app.People.Workspaces(r)
-		if err != nil {
-			return err
-		}
-		for _, workspace := range workspaces {
-			api, err := newClient(app, workspace.ID)
-			if err != nil {
-				return err
-			}
-			var got struct{ System systemRow }
-			if err := api.Do(r, "SystemState", nil, &got); err != nil {
-				return err
-			}
-			for _, w := range got.System.Warnings {
+		err := r.eachState(app, func(s systemRow) {
+			for _, w := range s.Warnings {
 				if w.Code == "NO_CHAT_MODEL" || w.Code == "REDIS_UNREACHABLE" {
 					continue // a check says so
 				}
@@ -99,6 +87,9 @@ func (r *runtime) warnings(c *config.Config) (findings []doctor.Finding) {
 					findings = append(findings, f)
 				}
 			}
+		})
+		if err != nil {
+			return err
 		}
 		if len(findings) == 0 {
 			findings = append(findings, doctor.Finding{Check: "system", Status: doctor.OK, Text: "Workers run, and nothing waits for a person."})
@@ -109,4 +100,24 @@ func (r *runtime) warnings(c *config.Config) (findings []doctor.Finding) {
 		return append(findings, doctor.Finding{Check: "system", Status: doctor.Warning, Text: "The state of workers and queues could not be read.", Action: "Correct the errors above first."})
 	}
 	return findings
+}
+
+// eachState visits the state of the system for each workspace.
+func (r *runtime) eachState(app *wire.App, visit func(systemRow)) error {
+	workspaces, err := app.People.Workspaces(r)
+	if err != nil {
+		return err
+	}
+	for _, workspace := range workspaces {
+		api, err := newClient(app, workspace.ID)
+		if err != nil {
+			return err
+		}
+		var got struct{ System systemRow }
+		if err := api.Do(r, "SystemState", nil, &got); err != nil {
+			return err
+		}
+		visit(got.System)
+	}
+	return nil
 }
