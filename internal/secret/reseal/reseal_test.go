@@ -38,7 +38,7 @@ func TestEveryColumnOfBytesIsKnown(t *testing.T) {
 	plain := map[string]string{
 		"agent_memories.embedding": "a vector", "api_keys.publishable_hash": "a hash", "api_keys.secret_hash": "a hash",
 		"api_keys.previous_publishable_hash": "a hash", "api_keys.previous_secret_hash": "a hash", "connector_notes.data": "what sources remember",
-		"database_tables.digest": "a hash", "documents.content_hash": "a hash", "inbound_events.delivery": "a hash", "inbound_subscriptions.mark": "a hash", "invitations.token_hash": "a hash",
+		"database_tables.digest": "a hash", "documents.content_hash": "a hash", "embedding_fingerprints.vectors": "vectors", "inbound_events.delivery": "a hash", "inbound_subscriptions.mark": "a hash", "invitations.token_hash": "a hash",
 		"oauth_flows.token_hash": "a hash", "query_events.event_hash": "a hash", "sessions.previous_hash": "a hash", "sessions.refresh_hash": "a hash",
 		"tokens.hash": "a hash", "users.reset_hash": "a hash",
 	}
