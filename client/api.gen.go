@@ -1217,6 +1217,7 @@ const (
 	OperationGroupDocuments   OperationGroup = "documents"
 	OperationGroupKeys        OperationGroup = "keys"
 	OperationGroupPeople      OperationGroup = "people"
+	OperationGroupScim        OperationGroup = "scim"
 	OperationGroupSearch      OperationGroup = "search"
 	OperationGroupSettings    OperationGroup = "settings"
 )
@@ -1241,6 +1242,8 @@ func (e OperationGroup) Valid() bool {
 	case OperationGroupKeys:
 		return true
 	case OperationGroupPeople:
+		return true
+	case OperationGroupScim:
 		return true
 	case OperationGroupSearch:
 		return true
