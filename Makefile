@@ -39,7 +39,7 @@ packages = $(shell grep -rl --include='*_test.go' '^func $(1)' . | xargs -n 1 di
 # What a recipe with tests ends with: the servers that tests share stop, and the outcome stays.
 finish = go run ./internal/tools/testservers && exit $$status
 
-.PHONY: help setup setup-tests build man dashboard verify-dashboard demo up down run test test-race verify lint fmt gen bench soak eval fuzz test-mcp test-clickhouse release test-packages npm clean
+.PHONY: help setup setup-tests build man dashboard verify-dashboard demo up down run test test-race verify lint fmt gen bench soak eval fuzz test-mcp test-clickhouse release test-packages test-upgrade npm clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -138,6 +138,9 @@ release: ## build archives, Debian packages, lists of modules and checksums in d
 test-packages: ## test the Debian package, the image, the Compose file and the Helm chart, with their own libraries
 	@cd internal/tools/debian && go test ./... $(if $(PROGRAM),-program '$(abspath $(PROGRAM))')
 	@cd internal/tools/deploycheck && go test ./...
+
+test-upgrade: ## run the program of the previous schema, built from the history, on the present schema
+	@status=0; go test -count=1 -v -timeout 30m -run ThePreviousProgram ./cmd/magpie -previous-program || status=$$?; $(finish)
 
 npm: ## pack the npm package magpie-search into bin; VERSION chooses
 	@go run ./internal/tools/npmpackage bin/magpie-search $(VERSION:v%=%) && cd bin && npm pack --loglevel=error ./magpie-search

@@ -130,6 +130,12 @@ func (i *installation) start(arguments ...string) *process {
 	if err != nil {
 		i.t.Fatal(err)
 	}
+	return i.startProgram(path, arguments...)
+}
+
+// startProgram is start of another build of the program.
+func (i *installation) startProgram(path string, arguments ...string) *process {
+	i.t.Helper()
 	log, err := os.CreateTemp(i.t.TempDir(), "log")
 	if err != nil {
 		i.t.Fatal(err)

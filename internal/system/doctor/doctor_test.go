@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -122,6 +124,20 @@ func TestAnInstallationInOrderHasNoErrors(t *testing.T) {
 		if of(found, check, doctor.OK) == "" {
 			t.Errorf("%s: nothing is in order: %+v", check, found)
 		}
+	}
+}
+
+// Models that are reached by credentials of a cloud are asked by the first call alone.
+func TestModelsOfCloudsAreNotAsked(t *testing.T) {
+	t.Parallel()
+	f := install(t)
+	file := filepath.Join(t.TempDir(), "models.json")
+	if err := os.WriteFile(file, []byte(`[{"name": "claude", "provider": "bedrock", "region": "eu-central-1", "model": "anthropic.claude"}]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.settings["LLM_CONFIG"] = file
+	if wrong := of(f.findings(), "models", doctor.Error); wrong != "" {
+		t.Error(wrong)
 	}
 }
 

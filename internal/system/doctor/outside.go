@@ -55,7 +55,8 @@ func (r *report) mail(ctx context.Context) {
 	r.ok("The mail server greets.")
 }
 
-// models asks each service of models for its list, which costs nothing.
+// models asks each service of models for its list, which costs nothing. Those that are reached by other credentials than
+// a key, or have no list under their address, are asked by the first call alone.
 func (r *report) models(ctx context.Context) {
 	if r.HTTP == nil {
 		return
@@ -64,42 +65,36 @@ func (r *report) models(ctx context.Context) {
 		r.warn("No chat model is set: answers quote passages, and agents only look things up.", "Set LLM_BASE_URL and LLM_MODEL, or LLM_CONFIG.")
 	}
 	asked := map[string]bool{}
-	for _, m := range r.Config.ChatModels {
+	list := func(name, provider, address string, key config.Secret) {
+		if address == "" {
+			return
+		}
 		header := http.Header{}
-		address := strings.TrimSuffix(m.BaseURL, "/")
-		if m.Provider == config.ProviderAnthropic {
-			header.Set("X-Api-Key", m.Key.Reveal())
+		address = strings.TrimSuffix(address, "/")
+		switch provider {
+		case config.ProviderAnthropic:
+			header.Set("X-Api-Key", key.Reveal())
 			header.Set("Anthropic-Version", "2023-06-01")
 			address += "/v1"
-		} else if m.Key != "" {
-			header.Set("Authorization", "Bearer "+m.Key.Reveal())
+		case "", config.ProviderOpenAI, config.ProviderOllama, config.ProviderVLLM, config.ProviderTEI, config.ProviderJina:
+			if key != "" {
+				header.Set("Authorization", "Bearer "+key.Reveal())
+			}
+		default:
+			return
 		}
-		if id := address + m.Key.Reveal(); !asked[id] {
+		if id := address + key.Reveal(); !asked[id] {
 			asked[id] = true
-			r.service(ctx, "chat model "+m.Name, address+"/models", header)
+			r.service(ctx, name, address+"/models", header)
 		}
+	}
+	for _, m := range r.Config.ChatModels {
+		list("chat model "+m.Name, m.Provider, m.BaseURL, m.Key)
 	}
 	for _, m := range r.Config.EmbeddingModels {
-		if m.BaseURL == "" {
-			continue // the provider's own address, which the first embedding uses
-		}
-		header := http.Header{}
-		switch {
-		case m.Key == "":
-		case m.Provider == config.ProviderAzure:
-			header.Set("Api-Key", m.Key.Reveal())
-		default:
-			header.Set("Authorization", "Bearer "+m.Key.Reveal())
-		}
-		r.service(ctx, "embedding model "+m.Name, strings.TrimSuffix(m.BaseURL, "/")+"/models", header)
+		list("embedding model "+m.Name, m.Provider, m.BaseURL, m.Key)
 	}
-	if r.Config.RerankBaseURL != "" {
-		header := http.Header{}
-		if r.Config.RerankAPIKey != "" {
-			header.Set("Authorization", "Bearer "+r.Config.RerankAPIKey.Reveal())
-		}
-		r.service(ctx, "reranker", strings.TrimSuffix(r.Config.RerankBaseURL, "/")+"/models", header)
-	}
+	list("reranker", r.Config.RerankProvider, r.Config.RerankBaseURL, r.Config.RerankAPIKey)
 }
 
 // service asks a service. Some know no list of models, which is as good as one.
