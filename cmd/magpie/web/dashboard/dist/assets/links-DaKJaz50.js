@@ -1,1 +1,0 @@
-import{n as e}from"./Title-Baam79ri.js";import{r as t}from"./useRouter-CDLyLci-.js";import{n}from"./link-CjJZt7Me.js";import{P as r}from"./i18n-5Ua1UIAj.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
