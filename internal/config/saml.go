@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"strings"
 	"unicode"
 )
@@ -62,7 +61,7 @@ func pemOf(value string) ([]byte, error) {
 	if strings.HasPrefix(strings.TrimSpace(value), "-----BEGIN") {
 		return []byte(value), nil
 	}
-	return os.ReadFile(value)
+	return readNamed(value)
 }
 
 // checkSAMLMetadata checks that the metadata, which has the keys that are trusted,

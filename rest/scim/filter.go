@@ -27,8 +27,9 @@ func checkLength(text string) bool {
 // parseFilter returns the comparisons of a filter, by the attribute in lower case. Only
 // eq and and are supported, which is what directories ask.
 func parseFilter(text string) (map[string]string, error) {
+	out := map[string]string{}
 	if text == "" {
-		return nil, nil
+		return out, nil
 	}
 	if !checkLength(text) {
 		return nil, filterError("The filter is too long or too deep")
@@ -37,7 +38,6 @@ func parseFilter(text string) (map[string]string, error) {
 	if err != nil {
 		return nil, filterError("The filter is malformed")
 	}
-	out := map[string]string{}
 	if err := comparisons(parsed, "", out); err != nil {
 		return nil, err
 	}

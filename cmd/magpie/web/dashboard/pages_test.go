@@ -92,7 +92,7 @@ func pages() []struct{ path, role string } {
 
 // doors are the pages of visitors, and those that end a way through another service. Their alerts are what they are for.
 func doors() (visitors, returning []string) {
-	return []string{"/sign-in", "/sign-up", "/reset-password#token=x", "/accept-invitation#token=x", "/oidc#error=forbidden"},
+	return []string{"/sign-in", "/sign-up", "/reset-password#token=x", "/accept-invitation#token=x", "/oidc#error=forbidden", "/saml#error=forbidden"},
 		[]string{"/oauth-done?oauth=connected&provider=github", "/oauth-confirm"}
 }
 

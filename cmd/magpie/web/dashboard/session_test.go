@@ -14,6 +14,8 @@ func tabsRefreshOnce(t *testing.T, m *world) {
 	p.Until(`other.document.querySelector("h1")?.innerText === "People" && other.document.querySelectorAll("tr").length > 1`)
 	p.Eval(`(() => {
 		window.counted = {refreshes: 0, refusals: 0};
+		let refuse;
+		const bothAsk = new Promise((done) => { refuse = done; }); // otherwise the first may refresh before the second asks
 		for (const tab of [window, other]) {
 			const real = tab.fetch.bind(tab);
 			let accepted = false;
@@ -22,8 +24,8 @@ func tabsRefreshOnce(t *testing.T, m *world) {
 				if (address.includes("/auth/refresh")) counted.refreshes++;
 				if (accepted || !address.includes("/graphql")) return real(request, options);
 				accepted = true;
-				counted.refusals++;
-				return Promise.resolve(new tab.Response('{"errors":[{"message":"expired","extensions":{"code":"unauthorized"}}]}', {status: 401, headers: {"Content-Type": "application/json"}}));
+				if (++counted.refusals === 2) refuse();
+				return bothAsk.then(() => new tab.Response('{"errors":[{"message":"expired","extensions":{"code":"unauthorized"}}]}', {status: 401, headers: {"Content-Type": "application/json"}}));
 			};
 			tab.history.pushState({}, "", "/usage");
 		}

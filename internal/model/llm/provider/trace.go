@@ -12,10 +12,10 @@ import (
 
 // Attributes of spans, by the semantic conventions for generative AI.
 const (
-	spanOperation    = "gen_ai.operation.name"
-	spanModel        = "gen_ai.request.model"
-	spanInputTokens  = "gen_ai.usage.input_tokens"
-	spanOutputTokens = "gen_ai.usage.output_tokens"
+	spanOperation = "gen_ai.operation.name"
+	spanModel     = "gen_ai.request.model"
+	spanInput     = "gen_ai.usage.input_tokens"
+	spanOutput    = "gen_ai.usage.output_tokens"
 )
 
 // Trace adds a span for a call of a model that began at start and has just ended with
@@ -39,10 +39,10 @@ func EndSpan(span *tracing.Span, promptTokens, completionTokens int, err error) 
 		return
 	}
 	if promptTokens > 0 {
-		span.Set(slog.Int(spanInputTokens, promptTokens))
+		span.Set(slog.Int(spanInput, promptTokens))
 	}
 	if completionTokens > 0 {
-		span.Set(slog.Int(spanOutputTokens, completionTokens))
+		span.Set(slog.Int(spanOutput, completionTokens))
 	}
 	if failure, ok := errors.AsType[*Error](err); ok && !errors.Is(err, context.Canceled) {
 		span.Failed(strings.ReplaceAll(string(failure.Kind), " ", "_"))

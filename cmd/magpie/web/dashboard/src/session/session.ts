@@ -21,6 +21,7 @@ export class RequestError extends Error {
 
 type News = { kind: 'access'; access: Access } | { kind: 'changed' } | { kind: 'ended' };
 
+const lock = 'magpie-refresh';
 const early = 60_000; // refresh this long before the expiry
 // Whether this browser has had a session, so that a visitor without one asks for none.
 const hint = 'magpie-session';
@@ -106,33 +107,41 @@ function adopt(answer: { data: Tokens } | Tokens): Access {
   return access;
 }
 
-const usable = (a: Access | null): a is Access => a !== null && a.expiresAt - Date.now() > early;
+const isNew = (a: Access | null, refused?: string): a is Access => a !== null && a.expiresAt - Date.now() > early && a.token !== refused;
 
-// refresh returns a new access token, or null without a session. Only one tab at a time
-// refreshes; those that waited use its token.
+// refresh returns a new access token, or null without a session. Only one tab at a time refreshes. The others use its
+// token, which may reach them a moment after the lock does.
 async function refresh(refused?: string): Promise<Access | null> {
-  return navigator.locks.request('magpie-refresh', async () => {
-    if (usable(access) && access.token !== refused) return access;
-    if (localStorage.getItem(hint) === null) return null;
-    try {
-      return adopt(await call<{ data: Tokens }>('POST', '/api/v1/auth/refresh?cookie=1'));
-    } catch (error) {
-      if (error instanceof RequestError && (error.status === 401 || error.status === 400)) {
-        const had = access !== null;
-        access = null;
-        localStorage.removeItem(hint);
-        if (had) announce(false, true);
-        return null;
-      }
-      throw error;
-    }
+  const free = await navigator.locks.request(lock, { ifAvailable: true }, async (granted) => granted && { access: await renewed(refused) });
+  if (free) return free.access;
+  return navigator.locks.request(lock, async () => {
+    for (let waited = 0; waited < 1000 && !isNew(access, refused); waited += 20) await new Promise((done) => setTimeout(done, 20));
+    return renewed(refused);
   });
+}
+
+// renewed returns a token that is not refused. The tab has the lock.
+async function renewed(refused?: string): Promise<Access | null> {
+  if (isNew(access, refused)) return access;
+  if (localStorage.getItem(hint) === null) return null;
+  try {
+    return adopt(await call<{ data: Tokens }>('POST', '/api/v1/auth/refresh?cookie=1'));
+  } catch (error) {
+    if (error instanceof RequestError && (error.status === 401 || error.status === 400)) {
+      const had = access !== null;
+      access = null;
+      localStorage.removeItem(hint);
+      if (had) announce(false, true);
+      return null;
+    }
+    throw error;
+  }
 }
 
 // accessToken returns a token for a request, or null without a session. refused is a
 // token that the service did not accept.
 export async function accessToken(refused?: string): Promise<string | null> {
-  if (usable(access) && access.token !== refused) return access.token;
+  if (isNew(access, refused)) return access.token;
   return (await refresh(refused))?.token ?? null;
 }
 
