@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -77,9 +76,7 @@ func (x *exchange) fail(err error) {
 		x.log(slog.LevelError, "request failed", err)
 	}
 	h := x.w.Header()
-	if e.RetryAfter > 0 {
-		h.Set("Retry-After", retrySeconds(e.RetryAfter))
-	}
+	e.SetRetryAfter(h)
 	if status == http.StatusUnauthorized && x.dashboard() {
 		h.Set("WWW-Authenticate", "Bearer")
 	}
@@ -95,11 +92,6 @@ func publicError(e *apierr.Error) (apierr.Code, string) {
 		return hidden.Code, hidden.Message
 	}
 	return e.Code, e.Message
-}
-
-// retrySeconds returns a duration in seconds, rounded up.
-func retrySeconds(d time.Duration) string {
-	return strconv.Itoa(max(1, int(math.Ceil(d.Seconds()))))
 }
 
 func (x *exchange) log(level slog.Level, message string, err error) {

@@ -255,9 +255,7 @@ func (h *Webhooks) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if status := e.Code.Status(); status >= http.StatusInternalServerError && r.Context().Err() == nil {
 		h.opt.Log.ErrorContext(r.Context(), "webhook delivery failed", slog.String(requestid.LogKey, requestid.From(r.Context())), slog.Any("error", err))
 	}
-	if e.RetryAfter > 0 {
-		w.Header().Set("Retry-After", retrySeconds(e.RetryAfter))
-	}
+	e.SetRetryAfter(w.Header())
 	code, message := publicError(e)
 	h.send(w, e.Code.Status(), "application/json; charset=utf-8", errorBody(code, message))
 }

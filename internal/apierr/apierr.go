@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -72,6 +73,13 @@ type Error struct {
 	RetryAfter time.Duration // when to try again, with RateLimited and Unavailable
 	Op         string
 	Cause      error
+}
+
+// SetRetryAfter sets the header Retry-After, in seconds rounded up, if the error has one.
+func (e *Error) SetRetryAfter(h http.Header) {
+	if e.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
+	}
 }
 
 // Error returns the message with Op and Cause, for the log.

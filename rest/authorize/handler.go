@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -257,19 +256,13 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		code, message = "server_error", "Something went wrong on our side."
 		h.log(r.Context(), err)
 	}
-	retryAfter(w, e)
+	e.SetRetryAfter(w.Header())
 	sendJSON(w, e.Code.Status(), map[string]any{"error": code, "error_description": message})
 }
 
 func (h *Handler) log(ctx context.Context, err error) {
 	if ctx.Err() == nil {
 		h.opt.Log.ErrorContext(ctx, "authorization failed", slog.Any("error", err))
-	}
-}
-
-func retryAfter(w http.ResponseWriter, e *apierr.Error) {
-	if e.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
 	}
 }
 

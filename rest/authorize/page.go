@@ -170,7 +170,7 @@ func (h *Handler) showError(w http.ResponseWriter, r *http.Request, page applica
 			message = "Something went wrong on our side. Try again."
 		}
 	}
-	retryAfter(w, e)
+	e.SetRetryAfter(w.Header())
 	h.show(w, e.Code.Status(), view{Page: page, Message: message})
 }
 

@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strconv"
-	"time"
 
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/identity/authn"
@@ -132,9 +130,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if e.Code == apierr.Internal && r.Context().Err() == nil {
 		h.opt.Log.ErrorContext(r.Context(), "saml request failed", slog.Any("error", err))
 	}
-	if e.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
-	}
+	e.SetRetryAfter(w.Header())
 	h.send(w, e.Code.Status(), map[string]any{"error": map[string]any{"code": e.Code, "message": e.Message}})
 }
 

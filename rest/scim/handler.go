@@ -248,9 +248,7 @@ func (x *exchange) fail(err error) {
 		if status == http.StatusUnauthorized {
 			x.w.Header().Set("WWW-Authenticate", `Bearer realm="Magpie"`)
 		}
-		if e.RetryAfter > 0 {
-			x.w.Header().Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
-		}
+		e.SetRetryAfter(x.w.Header())
 	}
 	body.Status = strconv.Itoa(status)
 	_ = x.send(status, body)

@@ -2,9 +2,7 @@ package web
 
 import (
 	"encoding/json"
-	"math"
 	"net/http"
-	"strconv"
 
 	"github.com/magpie-search/magpie/internal/apierr"
 )
@@ -24,23 +22,16 @@ func writeJSON(w http.ResponseWriter, status int, body any) {
 // writeError sends an error.
 func writeError(w http.ResponseWriter, err error) {
 	e := apierr.From(err)
-	setRetryAfter(w, e)
+	e.SetRetryAfter(w.Header())
 	writeJSON(w, e.Code.Status(), map[string]any{"error": errorBody{e.Code, e.Message}})
 }
 
 // writeGraphQLError sends an error, also in the format of GraphQL.
 func writeGraphQLError(w http.ResponseWriter, err error) {
 	e := apierr.From(err)
-	setRetryAfter(w, e)
+	e.SetRetryAfter(w.Header())
 	writeJSON(w, e.Code.Status(), map[string]any{
 		"error":  errorBody{e.Code, e.Message},
 		"errors": []any{map[string]any{"message": e.Message, "extensions": map[string]any{"code": e.Code}}},
 	})
-}
-
-// setRetryAfter sets Retry-After if the error has it.
-func setRetryAfter(w http.ResponseWriter, e *apierr.Error) {
-	if e.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
-	}
 }
