@@ -51,6 +51,9 @@ func NewBedrock(cfg Config, region string) (*Remote, error) {
 	return NewRemote(cfg, p)
 }
 
+// Close ends idle connections.
+func (p *bedrockProtocol) Close() { p.client.Close() }
+
 // Request implements Protocol.
 func (p *bedrockProtocol) Request(ctx context.Context, texts []string, purpose Purpose) ([][]float32, error) {
 	if strings.Contains(p.model, "titan-embed") {

@@ -149,7 +149,12 @@ func (m *Remote) Model() string { return m.cfg.Name }
 func (m *Remote) Dimensions() int { return m.cfg.Dimensions }
 
 // Close ends idle connections.
-func (m *Remote) Close() { m.cfg.HTTPClient.CloseIdleConnections() }
+func (m *Remote) Close() {
+	m.cfg.HTTPClient.CloseIdleConnections()
+	if own, ok := m.protocol.(interface{ Close() }); ok {
+		own.Close() // those of another client
+	}
+}
 
 // Embed implements Embedder. Errors of the service are *provider.Error. Texts are cut to MaxRunes. A blank text, which
 // services refuse, is embedded as a full stop.

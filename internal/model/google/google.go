@@ -6,7 +6,10 @@ package google
 
 import (
 	"context"
+	"errors"
+	"net"
 	"net/http"
+	"strings"
 	"sync"
 
 	"golang.org/x/oauth2"
@@ -60,16 +63,37 @@ func (t *transport) token(ctx context.Context) (*oauth2.Token, error) {
 	if t.source == nil {
 		// The source asks for tokens later, too.
 		found, err := google.FindDefaultCredentials(context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, t.client), scope)
-		if err != nil {
+		switch {
+		case err != nil && strings.Contains(err.Error(), "GOOGLE_APPLICATION_CREDENTIALS"):
+			return nil, refusal("the file of GOOGLE_APPLICATION_CREDENTIALS cannot be used")
+		case err != nil:
 			return nil, refusal("there are no Google credentials")
 		}
 		t.source = found.TokenSource
 	}
 	token, err := t.source.Token()
 	if err != nil {
-		return nil, refusal("Google gave no token for the credentials")
+		return nil, failure(err)
 	}
 	return token, nil
+}
+
+// failure returns the error of a token that was not given: one that may pass if Google's service of tokens failed or cannot
+// be reached, and a refusal otherwise.
+func failure(err error) error {
+	var answered *oauth2.RetrieveError
+	var network net.Error
+	status := 0
+	switch {
+	case errors.As(err, &answered) && answered.Response != nil:
+		if status = answered.Response.StatusCode; status < http.StatusInternalServerError && status != http.StatusTooManyRequests {
+			return refusal("Google gave no token for the credentials")
+		}
+	// The library keeps only the text of some causes.
+	case !errors.As(err, &network) && !strings.Contains(err.Error(), "cannot fetch token"):
+		return refusal("Google gave no token for the credentials")
+	}
+	return &provider.Error{Kind: provider.KindUnavailable, Op: "google", Status: status, Message: "Google's service of tokens failed or cannot be reached"}
 }
 
 // refusal leaves out the cause, whose text may have parts of the credentials.

@@ -48,7 +48,7 @@ func (m *Bedrock) Name() string { return m.cfg.Name }
 func (m *Bedrock) Limits() Limits { return m.cfg.Limits }
 
 // Close ends idle connections.
-func (m *Bedrock) Close() { m.cfg.HTTPClient.CloseIdleConnections() }
+func (m *Bedrock) Close() { m.client.Close() }
 
 // Stream implements ChatModel. Errors are *provider.Error. A request that fails with a temporary error before the first part
 // of the answer is retried once, after the time that the service asks for.

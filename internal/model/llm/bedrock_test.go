@@ -87,6 +87,16 @@ func streams(events ...part) http.HandlerFunc {
 	}
 }
 
+// cutsOff returns events of which the last has no end.
+func cutsOff(events ...part) http.HandlerFunc {
+	whole := httptest.NewRecorder()
+	streams(events...)(whole, nil)
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/vnd.amazon.eventstream")
+		_, _ = w.Write(whole.Body.Bytes()[:whole.Body.Len()-5])
+	}
+}
+
 func says(parts ...string) []part {
 	events := []part{{"messageStart", `{"role":"assistant"}`}}
 	for _, text := range parts {
@@ -185,6 +195,7 @@ func TestBedrocksFailuresAreUnderstood(t *testing.T) {
 		"away":          {refuses(503, "ServiceUnavailableException", "Bedrock is unable to process your request."), provider.KindUnavailable, "unable"},
 		"busy":          {refuses(429, "ThrottlingException", "Too many requests"), provider.KindRateLimited, "Too many"},
 		"within":        {streams(append(says("Let "), part{"throttlingException", `{"message":"Too many tokens"}`})...), provider.KindContextLength, ""},
+		"cut within":    {cutsOff(says("Let ", "me look.")...), provider.KindInterrupted, "broke off"},
 		"broken off":    {streams(says("Let ")...), provider.KindInterrupted, "broke off"},
 		"filtered":      {streams(append(says("Let "), ends("content_filtered")...)...), provider.KindRefused, "filter"},
 	} {

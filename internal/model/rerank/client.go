@@ -78,7 +78,8 @@ var _ Reranker = (*Client)(nil)
 
 // New returns a Client. The error names the invalid setting.
 func New(cfg Config) (*Client, error) {
-	if cfg.BaseURL == "" {
+	own := cfg.BaseURL != ""
+	if !own {
 		cfg.BaseURL = map[Form]string{
 			FormCohere: cohereURL, FormVoyage: voyageURL, FormVertex: vertexURL, FormBedrock: "https://bedrock-runtime." + cfg.Region + ".amazonaws.com",
 		}[cfg.Form]
@@ -131,7 +132,11 @@ func New(cfg Config) (*Client, error) {
 		c.endpoint = strings.TrimRight(cfg.BaseURL, "/") + "/v1/projects/" + url.PathEscape(cfg.Project) + "/locations/global/rankingConfigs/default_ranking_config:rank"
 		c.cfg.HTTPClient = google.Client(cfg.HTTPClient)
 	case FormBedrock:
-		c.bedrock = bedrock.New(cfg.Region, strings.TrimRight(cfg.BaseURL, "/"), cfg.HTTPClient)
+		endpoint := ""
+		if own {
+			endpoint = strings.TrimRight(cfg.BaseURL, "/")
+		}
+		c.bedrock = bedrock.New(cfg.Region, endpoint, cfg.HTTPClient)
 	}
 	return c, nil
 }
@@ -148,7 +153,12 @@ func (c *Client) Model() string {
 func (c *Client) MaxPassages() int { return c.cfg.MaxPassages }
 
 // Close ends idle connections.
-func (c *Client) Close() { c.cfg.HTTPClient.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.cfg.HTTPClient.CloseIdleConnections()
+	if c.bedrock != nil {
+		c.bedrock.Close() // those of another client
+	}
+}
 
 // Rerank implements Reranker for up to MaxPassages passages. Errors are *provider.Error and contain nothing of the query,
 // the passages or the key. A request with a temporary error (429, 5xx) is retried once, after the time that the service

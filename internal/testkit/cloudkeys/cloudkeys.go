@@ -1,5 +1,6 @@
 // Package cloudkeys gives the tests of a package credentials of AWS and Google that their client libraries find by their
-// default chains, with a server of Google's tokens.
+// default chains, with a server of Google's tokens. The libraries never ask the clouds' addresses for the credentials of a
+// machine: AWS's are off, and the server stands in for Google's.
 //
 // Allowed imports: the standard library.
 package cloudkeys
@@ -15,6 +16,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // AccessKey is the id of the AWS key, and Token the token of the Google account.
@@ -41,7 +43,7 @@ func (m Main) Run() int {
 	for name, value := range map[string]string{
 		"AWS_ACCESS_KEY_ID": AccessKey, "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "", "AWS_EC2_METADATA_DISABLED": "true",
 		"AWS_CONFIG_FILE": filepath.Join(folder, "none"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(folder, "none"),
-		"GOOGLE_APPLICATION_CREDENTIALS": account(folder, tokens.URL),
+		"GOOGLE_APPLICATION_CREDENTIALS": account(folder, tokens.URL), "GCE_METADATA_HOST": strings.TrimPrefix(tokens.URL, "http://"),
 	} {
 		if err := os.Setenv(name, value); err != nil {
 			panic(err)

@@ -157,7 +157,7 @@ func kindOf(status int, said string) Kind {
 	said = strings.ToLower(said)
 	switch {
 	case strings.Contains(said, "context_length") || strings.Contains(said, "context length") || strings.Contains(said, "maximum context") ||
-		strings.Contains(said, "too many tokens") || strings.Contains(said, "prompt is too long") || strings.Contains(said, "context limit") ||
+		strings.Contains(said, "too many tokens") || strings.Contains(said, "too many input tokens") || strings.Contains(said, "prompt is too long") || strings.Contains(said, "context limit") ||
 		strings.Contains(said, "request_too_large") || status == http.StatusRequestEntityTooLarge:
 		return KindContextLength
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusPaymentRequired,

@@ -2,6 +2,8 @@ package provider
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"net"
 	"net/http"
@@ -22,7 +24,7 @@ const maxIdle = 256
 // NewHTTPClient returns a client for long streams. It has timeouts for connecting and for the response headers, but not
 // for the whole request.
 func NewHTTPClient(connect, header time.Duration) *http.Client {
-	return &http.Client{Transport: tracing.Transport(&http.Transport{
+	return &http.Client{Transport: newTransport(&http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           (&net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout:   connect,
@@ -31,6 +33,36 @@ func NewHTTPClient(connect, header time.Duration) *http.Client {
 		IdleConnTimeout:       90 * time.Second,
 		ForceAttemptHTTP2:     true,
 	})}
+}
+
+// A transport keeps the transport below the spans, so that TrustOnly can copy it.
+type transport struct {
+	http.RoundTripper
+	base *http.Transport
+}
+
+func newTransport(base *http.Transport) *transport {
+	return &transport{RoundTripper: tracing.Transport(base), base: base}
+}
+
+// CloseIdleConnections closes those of the base, for [http.Client].
+func (t *transport) CloseIdleConnections() { t.base.CloseIdleConnections() }
+
+// TrustOnly returns a copy of a client of NewHTTPClient that trusts only the certificates of roots, with connections of its
+// own. It reports false for another client, whose transport cannot be copied.
+func TrustOnly(client *http.Client, roots *x509.CertPool) (*http.Client, bool) {
+	known, ok := client.Transport.(*transport)
+	if !ok {
+		return nil, false
+	}
+	base := known.base.Clone()
+	if base.TLSClientConfig == nil {
+		base.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	base.TLSClientConfig.RootCAs = roots
+	copied := *client
+	copied.Transport = newTransport(base)
+	return &copied, true
 }
 
 // A Note is what a Doer records of a request. Errors of the client library have no response headers.
