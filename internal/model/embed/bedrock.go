@@ -41,6 +41,9 @@ func NewBedrock(cfg Config, region string) (*Remote, error) {
 	case !takes && cfg.MaxRunes == 0:
 		cfg.MaxRunes = cohereRunes
 	}
+	if err := cfg.limit(cohereBatch); err != nil {
+		return nil, err
+	}
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
@@ -60,8 +63,9 @@ func (p *bedrockProtocol) Request(ctx context.Context, texts []string, purpose P
 		return p.titan(ctx, texts[0])
 	}
 	body := cohereBody{Texts: texts, InputType: cohereType(purpose), EmbeddingTypes: []string{"float"}, Dimensions: p.dimensions}
-	if !takesCohere(p.model) {
-		body.Truncate = "END" // newer models have another name for their default
+	body.Truncate = "END"
+	if takesCohere(p.model) {
+		body.Truncate = "RIGHT" // its name in Bedrock since version 4
 	}
 	var answer cohereAnswer
 	err := p.invoke(ctx, body, &answer)

@@ -7,8 +7,11 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
 )
 
-// cohereURL is the address of Cohere.
-const cohereURL = "https://api.cohere.com/v2"
+// cohereURL is the address of Cohere, and cohereBatch the most texts of a request, also in Bedrock.
+const (
+	cohereURL   = "https://api.cohere.com/v2"
+	cohereBatch = 96
+)
 
 // A cohereBody is a request of Cohere's protocol, which Cohere's models in Bedrock share without the name of the model.
 type cohereBody struct {
@@ -48,6 +51,9 @@ type cohereProtocol struct {
 func NewCohere(cfg Config) (*Remote, error) {
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = cohereURL
+	}
+	if err := cfg.limit(cohereBatch); err != nil {
+		return nil, err
 	}
 	call, err := cfg.call("/embed")
 	if err != nil {

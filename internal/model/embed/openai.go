@@ -9,10 +9,11 @@ import (
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
 )
 
-// ollamaURL is the address of a local Ollama, and voyageURL that of Voyage AI.
+// ollamaURL is the address of a local Ollama, voyageURL that of Voyage AI, and voyageBatch the most texts of a request.
 const (
-	ollamaURL = "http://127.0.0.1:11434/v1"
-	voyageURL = "https://api.voyageai.com/v1"
+	ollamaURL   = "http://127.0.0.1:11434/v1"
+	voyageURL   = "https://api.voyageai.com/v1"
+	voyageBatch = 1000
 )
 
 // An openaiProtocol is the OpenAI embeddings protocol, and the variants of other services.
@@ -62,6 +63,9 @@ func NewOllama(cfg Config) (*Remote, error) {
 func NewVoyage(cfg Config) (*Remote, error) {
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = voyageURL
+	}
+	if err := cfg.limit(voyageBatch); err != nil {
+		return nil, err
 	}
 	base, err := cfg.address()
 	if err != nil {

@@ -69,6 +69,28 @@ func vertexForm(s standIn) standIn {
 	return s
 }
 
+// geminiForm are the parts of models with the method embedContent. Their prefixes are checked and cut off.
+func geminiForm(s standIn) standIn {
+	s = vertexForm(s)
+	s.texts = func(body map[string]any) []any {
+		text := partOf(body)["text"].(string)
+		for _, prefix := range []string{"task: search result | query: ", "title: none | text: "} {
+			if rest, ok := strings.CutPrefix(text, prefix); ok {
+				return []any{rest}
+			}
+		}
+		panic("the text has no prefix: " + text)
+	}
+	s.answer = func(vectors []string) string {
+		return `{"embedding":{"values":` + vectors[0] + `},"usageMetadata":{"promptTokenCount":3,"totalTokenCount":3},"truncated":false}`
+	}
+	return s
+}
+
+func partOf(body map[string]any) map[string]any {
+	return body["content"].(map[string]any)["parts"].([]any)[0].(map[string]any)
+}
+
 // bedrockForm are the parts that the models of Bedrock have in common.
 func bedrockForm(s standIn) standIn {
 	s.header = map[string]string{
@@ -159,6 +181,15 @@ func standIns() map[string]standIn {
 				return embed.NewVertex(cfg, "p-1", "europe-west4")
 			},
 		}),
+		"vertex gemini 2": geminiForm(standIn{
+			path:     "/v1/projects/p-1/locations/global/publishers/google/models/gemini-embedding-2:embedContent",
+			passage:  `{"content":{"parts":[{}]},"autoTruncate":true,"outputDimensionality":3}`,
+			question: `{"content":{"parts":[{}]},"autoTruncate":true,"outputDimensionality":3}`,
+			open: func(cfg embed.Config) (*embed.Remote, error) {
+				cfg.Model = "gemini-embedding-2"
+				return embed.NewVertex(cfg, "p-1", "global")
+			},
+		}),
 		"bedrock titan": bedrockForm(standIn{
 			path:    "/model/amazon.titan-embed-text-v2%3A0/invoke",
 			passage: `{"dimensions":3}`, question: `{"dimensions":3}`,
@@ -184,8 +215,8 @@ func standIns() map[string]standIn {
 		}),
 		"bedrock cohere 4": bedrockForm(standIn{
 			path:     "/model/eu.cohere.embed-v4%3A0/invoke",
-			passage:  `{"input_type":"search_document","embedding_types":["float"],"output_dimension":3}`,
-			question: `{"input_type":"search_query","embedding_types":["float"],"output_dimension":3}`,
+			passage:  `{"input_type":"search_document","embedding_types":["float"],"truncate":"RIGHT","output_dimension":3}`,
+			question: `{"input_type":"search_query","embedding_types":["float"],"truncate":"RIGHT","output_dimension":3}`,
 			texts:    func(body map[string]any) []any { return body["texts"].([]any) },
 			answer: func(vectors []string) string {
 				return `{"id":"1","response_type":"embeddings_by_type","embeddings":{"float":[` + strings.Join(vectors, ",") + `]}}`
@@ -199,8 +230,8 @@ func standIns() map[string]standIn {
 			path:     "/v1/embeddings",
 			passage:  `{"model":"nomic-embed-text","encoding_format":"float"}`,
 			question: `{"model":"nomic-embed-text","encoding_format":"float"}`,
-			tooMany:  `{"error":{"message":"server busy, please try again","type":"api_error"}}`,
-			refused:  `{"error":{"message":"unauthorized","type":"api_error"}}`,
+			tooMany:  `{"error":{"message":"server busy, please try again","type":"api_error","param":null,"code":null}}`,
+			refused:  `{"error":{"message":"unauthorized","type":"api_error","param":null,"code":null}}`,
 			open: func(cfg embed.Config) (*embed.Remote, error) {
 				cfg.BaseURL, cfg.Model = cfg.BaseURL+"/v1", "nomic-embed-text"
 				return embed.NewOllama(cfg)
@@ -311,6 +342,9 @@ func TestEveryProviderGetsItsDocumentedRequest(t *testing.T) {
 				if instances, ok := got["instances"].([]any); ok {
 					delete(instances[0].(map[string]any), "content")
 				}
+				if _, ok := got["content"]; ok {
+					delete(partOf(got), "text")
+				}
 				for _, of := range []string{"input", "texts", "inputs", "inputText"} {
 					delete(got, of)
 				}
@@ -409,6 +443,21 @@ func TestDimensionsAreSentAsSet(t *testing.T) {
 			}
 			if _, sent := r.bodies[0][want]; sent != send {
 				t.Errorf("%s with %v: %v", name, send, r.bodies[0])
+			}
+		}
+	}
+}
+
+func TestABatchIsNoLargerThanTheProviderTakes(t *testing.T) {
+	t.Parallel()
+	for name, most := range map[string]int{"cohere": 96, "bedrock cohere": 96, "bedrock cohere 4": 96, "voyage": 1000, "vertex": 250} {
+		for batch, valid := range map[int]bool{most: true, most + 1: false} {
+			model, err := standIns()[name].open(embed.Config{BaseURL: "http://127.0.0.1:1", Key: key, Dimensions: 3, Batch: batch})
+			if valid != (err == nil) || err != nil && !strings.Contains(err.Error(), fmt.Sprintf("batch is %d, but a request may have at most %d texts", batch, most)) {
+				t.Errorf("%s with %d: %v", name, batch, err)
+			}
+			if model != nil {
+				model.Close()
 			}
 		}
 	}

@@ -58,6 +58,14 @@ func (c *Config) sends(known bool) bool {
 	return known
 }
 
+// limit returns an error if a request may have more texts than the provider takes.
+func (c *Config) limit(most int) error {
+	if c.Batch > most {
+		return fmt.Errorf("embedding model %s: batch is %d, but a request may have at most %d texts", c.Model, c.Batch, most)
+	}
+	return nil
+}
+
 // complete checks the settings and sets the defaults.
 func (c *Config) complete() error {
 	switch {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
 	"net/http"
 	"strings"
@@ -166,7 +165,11 @@ func (m *Bedrock) input(request Request, withTemperature bool) *bedrockruntime.C
 			in.ToolConfig.Tools = append(in.ToolConfig.Tools, bedrockTool(tool))
 		}
 	}
-	for _, message := range request.Messages {
+	messages := request.Messages
+	if !withTools {
+		messages = inWords(messages)
+	}
+	for _, message := range messages {
 		if message.Role == RoleSystem {
 			if strings.TrimSpace(message.Content) != "" { // the service refuses empty blocks
 				in.System = append(in.System, &types.SystemContentBlockMemberText{Value: message.Content})
@@ -177,7 +180,7 @@ func (m *Bedrock) input(request Request, withTemperature bool) *bedrockruntime.C
 		if message.Role == RoleAssistant {
 			role = types.ConversationRoleAssistant
 		}
-		blocks := bedrockBlocks(message, withTools)
+		blocks := bedrockBlocks(message)
 		if len(blocks) == 0 {
 			continue
 		}
@@ -190,13 +193,9 @@ func (m *Bedrock) input(request Request, withTemperature bool) *bedrockruntime.C
 	return in
 }
 
-// bedrockBlocks returns the content blocks of a message, with calls and results of tools in words unless withTools is set.
-func bedrockBlocks(message Message, withTools bool) []types.ContentBlock {
-	text := func(content string) types.ContentBlock { return &types.ContentBlockMemberText{Value: content} }
+// bedrockBlocks returns the content blocks of a message.
+func bedrockBlocks(message Message) []types.ContentBlock {
 	if message.Role == RoleTool {
-		if !withTools {
-			return []types.ContentBlock{text("The result of the call " + message.CallID + ": " + message.resultText())}
-		}
 		result := types.ToolResultBlock{
 			ToolUseId: &message.CallID, Content: []types.ToolResultContentBlock{&types.ToolResultContentBlockMemberText{Value: message.resultText()}},
 		}
@@ -207,13 +206,9 @@ func bedrockBlocks(message Message, withTools bool) []types.ContentBlock {
 	}
 	var blocks []types.ContentBlock
 	if strings.TrimSpace(message.Content) != "" {
-		blocks = append(blocks, text(message.Content))
+		blocks = append(blocks, &types.ContentBlockMemberText{Value: message.Content})
 	}
 	for _, call := range message.Calls {
-		if !withTools {
-			blocks = append(blocks, text(fmt.Sprintf("(The call %s: %s %s)", call.ID, call.Name, call.object())))
-			continue
-		}
 		blocks = append(blocks, &types.ContentBlockMemberToolUse{Value: types.ToolUseBlock{
 			ToolUseId: &call.ID, Name: &call.Name, Input: bedrockDocument([]byte(call.object())),
 		}})

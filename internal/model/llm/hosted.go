@@ -26,20 +26,31 @@ func NewAzure(cfg Config, deployment, version string) (*OpenAI, error) {
 	return newOpenAI(cfg, settings), nil
 }
 
-// NewOllama returns a model of Ollama by its OpenAI-compatible address, which is a local one by default.
+// NewOllama returns a model of Ollama by its OpenAI-compatible address, which is a local one by default. Ollama ignores
+// tool_choice.
 func NewOllama(cfg Config) (*OpenAI, error) {
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = ollamaURL
 	}
-	return NewOpenAI(cfg)
+	return newWithout(cfg, omissions{choice: true})
 }
 
-// NewCohere returns a model of Cohere by its OpenAI-compatible address.
+// NewCohere returns a model of Cohere by its OpenAI-compatible address, whose documentation lists neither tool_choice nor
+// stream_options.
 func NewCohere(cfg Config) (*OpenAI, error) {
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = cohereURL
 	}
-	return NewOpenAI(cfg)
+	return newWithout(cfg, omissions{choice: true, usage: true})
+}
+
+func newWithout(cfg Config, without omissions) (*OpenAI, error) {
+	model, err := NewOpenAI(cfg)
+	if err != nil {
+		return nil, err
+	}
+	model.without = without
+	return model, nil
 }
 
 // NewVertex returns a model of Vertex AI by its OpenAI-compatible address. Its requests have tokens of the default

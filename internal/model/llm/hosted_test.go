@@ -103,6 +103,29 @@ func TestHostedModelsAreAskedAsDocumented(t *testing.T) {
 	}
 }
 
+func TestOptionsThatAServiceDoesNotKnowAreLeftOut(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]struct{ choice, usage bool }{"azure": {true, true}, "vertex": {true, true}, "ollama": {false, true}, "cohere": {false, false}} {
+		server := llmtest.NewServer(t, llmtest.Reply{Parts: []string{"Rain."}})
+		model, err := hosted()[name].open(llm.Config{Name: "test", BaseURL: server.URL, Key: key, Model: "gpt-4o"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(model.Close)
+		request := hello
+		request.Tools, request.ToolsOff = []llm.Tool{{Name: "weather", Schema: []byte(`{"type":"object"}`)}}, true
+		if _, _, err := llmtest.Collect(t.Context(), model, request); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		body := server.Requests()[0].Body
+		_, shown := body["tools"]
+		_, usage := body["stream_options"]
+		if shown != want.choice || (body["tool_choice"] == "none") != want.choice || usage != want.usage {
+			t.Errorf("%s: %v", name, body)
+		}
+	}
+}
+
 func TestTheWindowOfModelsInBedrockIsKnown(t *testing.T) {
 	t.Parallel()
 	for model, want := range map[string]int{

@@ -17,6 +17,16 @@ import (
 type OpenAI struct {
 	cfg    Config
 	client *openai.Client
+	// without says which options of the protocol the service does not know.
+	without omissions
+}
+
+// omissions are options of the protocol that are left out of requests.
+type omissions struct {
+	// choice is tool_choice. Requests with ToolsOff tell of earlier calls in words, since the service would offer the tools.
+	choice bool
+	// usage is stream_options; the usage is counted instead.
+	usage bool
 }
 
 var _ ChatModel = (*OpenAI)(nil)
@@ -54,9 +64,12 @@ func (m *OpenAI) Stream(ctx context.Context, request Request) iter.Seq2[Event, e
 
 // completion returns the request in the protocol.
 func (m *OpenAI) completion(request Request) openai.ChatCompletionRequest {
-	body := openai.ChatCompletionRequest{
-		Model: m.cfg.modelOf(request), Messages: make([]openai.ChatCompletionMessage, len(request.Messages)), Stream: true,
-		StreamOptions: &openai.StreamOptions{IncludeUsage: true},
+	if m.without.choice && request.ToolsOff {
+		request.Messages, request.Tools = inWords(request.Messages), nil
+	}
+	body := openai.ChatCompletionRequest{Model: m.cfg.modelOf(request), Messages: make([]openai.ChatCompletionMessage, len(request.Messages)), Stream: true}
+	if !m.without.usage {
+		body.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
 	for i, message := range request.Messages {
 		body.Messages[i] = openaiMessage(message)

@@ -129,6 +129,21 @@ func (m Message) resultText() string {
 	return m.Content
 }
 
+// inWords returns messages without calls and results of tools, which are told in words instead.
+func inWords(messages []Message) []Message {
+	told := make([]Message, len(messages))
+	for i, m := range messages {
+		told[i] = Message{Role: m.Role, Content: m.Content}
+		if m.Role == RoleTool {
+			told[i] = Message{Role: RoleUser, Content: "The result of the call " + m.CallID + ": " + m.resultText()}
+		}
+		for _, call := range m.Calls {
+			told[i].Content = strings.TrimLeft(fmt.Sprintf("%s\n(The call %s: %s %s)", told[i].Content, call.ID, call.Name, call.object()), "\n")
+		}
+	}
+	return told
+}
+
 // noToolsError returns an error of the kind "no tools" if err is the failure of a model without tools, and err otherwise.
 func noToolsError(err error, request Request) error {
 	var failure *provider.Error

@@ -107,6 +107,9 @@ func Classify(ctx context.Context, op string, err error, note *Note, key string)
 	if errors.As(err, &already) {
 		return already
 	}
+	if deadline, ok := ctx.Deadline(); ok && isTimeout(err) && !time.Now().Before(deadline) {
+		<-ctx.Done() // a connection has the same deadline, and a timer of its own that may be earlier
+	}
 	e := &Error{Op: op, After: note.after()}
 	var api *openai.APIError
 	var request *openai.RequestError
