@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/internal/collection"
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/queue"
@@ -117,6 +119,45 @@ func TestTheStateOfTheTaskIsThatOfTheChange(t *testing.T) {
 	}
 }
 
+func TestChangesOfModelsAreAddedUp(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	ada, bob, eve := h.tenant(t, "ada"), h.tenant(t, "bob"), h.tenant(t, "eve")
+	at := time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC)
+	collections := collection.New(collection.Options{
+		Ent: h.db.Ent, Models: h.models, Index: h.resolver.Index, Connectors: h.resolver.Connectors, Now: time.Now,
+		Attempts: &attempts{attempt: queue.Attempt{FailedAt: at}},
+	})
+	total := func(ctx context.Context, model string) (found collection.ChangeTotal) {
+		t.Helper()
+		totals, err := collections.ChangeTotals(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range totals {
+			if one.Model == model {
+				found = *one
+			}
+		}
+		return found
+	}
+	if got := total(t.Context(), embed.BuiltinModel); got.Model == "" || got.Collections != 0 || *got.Passages != 0 || !got.FailedAt.IsZero() {
+		t.Errorf("without a change: %+v", got)
+	}
+	for collection, next := range map[uuid.UUID]string{ada.collection: embed.BuiltinModel, bob.collection: embed.BuiltinModel, eve.collection: "gone"} {
+		if _, err := h.db.Pool.Exec(t.Context(), "update collections set embedding_model = 'former', next_model = $2 where id = $1", collection, next); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := total(t.Context(), embed.BuiltinModel)
+	if got.Collections != 2 || got.Failing != 2 || got.Passages == nil || *got.Passages == 0 || *got.Embedded > *got.Passages || !got.FailedAt.Equal(at) {
+		t.Errorf("two workspaces: %+v", got)
+	}
+	if other := total(t.Context(), collection.OtherModels); other.Collections != 1 || other.Failing != 1 || *other.Embedded != 0 {
+		t.Errorf("a model that is not configured: %+v", other)
+	}
+}
+
 func TestAModelIsProbedBeforeACollectionChangesToIt(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -149,8 +190,8 @@ func TestAModelIsProbedBeforeACollectionChangesToIt(t *testing.T) {
 		says, hides         string // "" says nothing, for a change that is accepted
 		calls               int32
 	}{
-		{"a refused key", refused, "attached", true, `the model \"attached\" does not work, so that nothing was changed. The service refused the key, or it may not use this model (status 401). It said: Incorrect API key [key]. Correct`, "hunter2", 1},
-		{"without the words of the service", refused, "attached", false, "(status 401). Correct", "Incorrect", 1},
+		{"a refused key", refused, "attached", true, `the model \"attached\" does not work, so that nothing was changed. The service refused the key, or it may not use this model. (Status 401.) It said: Incorrect API key [key]. Correct`, "hunter2", 1},
+		{"without the words of the service", refused, "attached", false, "(Status 401.) Correct", "Incorrect", 1},
 		{"another length", short, "attached", false, "vectors of 2 dimensions, but its setting says 3: set dimensions (EMBEDDING_DIMENSIONS) to 2", "127.0.0.1", 1},
 		{"the present model", refused, embed.BuiltinModel, true, "", "", 0},
 		{"a working one", working, "attached", true, "", "", 1},

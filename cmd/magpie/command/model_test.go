@@ -142,7 +142,7 @@ func TestConfiguredModelsAnswerAndEmbed(t *testing.T) {
 	}
 	// A change is probed, and shown until it has ended.
 	down.Store(true)
-	s.fails(`the model "tiny" does not work, so that nothing was changed. The service failed or cannot be reached (status 503). It said: away.`, "collections", "update", "Builtin", "--model", "tiny")
+	s.fails(`the model "tiny" does not work, so that nothing was changed. The service failed or cannot be reached. (Status 503.) It said: away.`, "collections", "update", "Builtin", "--model", "tiny")
 	s.fails("embeddingModel", "collections", "update", "Builtin", "--model", "unknown")
 	down.Store(false)
 	s.exec(database.OwnerURL, "update collections set next_model = 'gone' where name = 'Builtin'")

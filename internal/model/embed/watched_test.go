@@ -38,7 +38,7 @@ func TestAWatchedEmbedderRemembersItsLastFailure(t *testing.T) {
 	}{
 		{t.Context(), nil, false, ""},
 		{canceled, &provider.Error{Kind: provider.KindInterrupted}, false, ""},
-		{t.Context(), &provider.Error{Kind: provider.KindUnavailable, Status: 503}, true, "The service failed or cannot be reached (status 503)."},
+		{t.Context(), &provider.Error{Kind: provider.KindUnavailable, Status: 503}, true, "The service failed or cannot be reached. (Status 503.)"},
 		{canceled, &provider.Error{Kind: provider.KindTimeout}, true, "The service took too long."},
 		{t.Context(), nil, false, "The service took too long."},
 	} {

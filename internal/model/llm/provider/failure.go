@@ -7,41 +7,50 @@ import (
 	"time"
 )
 
-// Brief returns a sentence about a failed request that contains nothing of the service's
-// message, the request or its address. It is the error's advice, if that has one.
+// Brief returns sentences about a failed request that contain nothing of the service's
+// message, the request or its address. They are the error's advice, if that has one.
 func Brief(err error) string {
 	var e *Error
 	if !errors.As(err, &e) {
-		return "The request failed."
+		return e.about().Brief
 	}
 	if e.Advice != "" {
 		return e.Advice
 	}
-	text := "The request failed"
+	if e.Status != 0 {
+		return fmt.Sprintf("%s (Status %d.)", e.about().Brief, e.Status)
+	}
+	return e.about().Brief
+}
+
+// A description is what Brief says about a kind.
+type description struct{ Brief string }
+
+func (e *Error) about() description {
+	if e == nil {
+		return description{Brief: "The request failed."}
+	}
 	switch e.Kind {
 	case KindAuth:
-		text = "The service refused the key, or it may not use this model"
+		return description{Brief: "The service refused the key, or it may not use this model."}
 	case KindContextLength:
-		text = "The request was too long for the model"
+		return description{Brief: "The request was too long for the model."}
 	case KindRateLimited:
-		text = "The service allows no more requests at the moment, or its quota is used up"
+		return description{Brief: "The service allows no more requests at the moment, or its quota is used up."}
 	case KindUnavailable:
-		text = "The service failed or cannot be reached"
+		return description{Brief: "The service failed or cannot be reached."}
 	case KindTimeout:
-		text = "The service took too long"
+		return description{Brief: "The service took too long."}
 	case KindInterrupted:
-		text = "The answer was incomplete"
+		return description{Brief: "The answer was incomplete."}
 	case KindRefused:
-		text = "The service refused to answer this request"
+		return description{Brief: "The service refused to answer this request."}
 	case KindInvalid:
-		text = "The service did not understand the request, or its response was not valid"
+		return description{Brief: "The service did not understand the request, or its response was not valid."}
 	case KindNoTools:
-		text = "The model cannot call tools"
+		return description{Brief: "The model cannot call tools."}
 	}
-	if e.Status != 0 {
-		return fmt.Sprintf("%s (status %d).", text, e.Status)
-	}
-	return text + "."
+	return description{Brief: "The request failed."}
 }
 
 // A Failure is a failed request. Its reason is that of Brief.

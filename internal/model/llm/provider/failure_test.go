@@ -19,7 +19,7 @@ func TestASentenceAboutAFailureHasNothingOfIt(t *testing.T) {
 		provider.KindRefused: "refused to answer", provider.KindInvalid: "not valid", provider.KindNoTools: "cannot call tools", "other": "failed",
 	} {
 		text := provider.Brief(fmt.Errorf("embed: %w", &provider.Error{Kind: kind, Op: "chat", Status: 418, Message: secret}))
-		if !strings.Contains(text, part) || !strings.HasSuffix(text, " (status 418).") || strings.Contains(text, "10.0.0.1") || strings.Contains(text, "token") {
+		if !strings.Contains(text, part) || !strings.HasSuffix(text, " (Status 418.)") || strings.Contains(text, "10.0.0.1") || strings.Contains(text, "token") {
 			t.Errorf("%s: %q", kind, text)
 		}
 	}
