@@ -146,6 +146,38 @@ func TestQueuesAreReadSeldomAndNeverWaitedForLong(t *testing.T) {
 	})
 }
 
+func TestTheProgressOfModelChangesIsShown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := metrics.New("test")
+		reads, passages, embedded, err := 0, 200, 50, error(nil)
+		m.ModelChanges(func() ([]metrics.ModelChange, error) {
+			reads++
+			return []metrics.ModelChange{
+				{Model: "small", Collections: 3, Failing: 1, Passages: &passages, Embedded: &embedded, FailedAt: time.Now().Add(-90 * time.Second)},
+				{Model: "large", Collections: 1},
+			}, err
+		})
+		got := read(t, m)
+		has(t, got, `magpie_embedding_change_collections{model="small"} 3`, `magpie_embedding_change_collections_failing{model="small"} 1`,
+			`magpie_embedding_change_passages{model="small"} 200`, `magpie_embedding_change_passages_embedded{model="small"} 50`,
+			`magpie_embedding_change_failure_seconds{model="small"} 90`, `magpie_embedding_change_collections{model="large"} 1`,
+			`magpie_embedding_change_failure_seconds{model="large"} 0`)
+		if strings.Contains(got, `passages{model="large"}`) || strings.Contains(got, `passages_embedded{model="large"}`) {
+			t.Errorf("passages that were not counted:\n%s", got)
+		}
+		if read(t, m); reads != 1 {
+			t.Errorf("%d reads within a minute", reads)
+		}
+		synctest.Wait()
+		testkit.Advance(t, 61*time.Second)
+		err = errors.New("PostgreSQL is away")
+		if got := read(t, m); strings.Contains(got, "magpie_embedding_change_") || reads != 2 {
+			t.Errorf("old numbers after %d reads:\n%s", reads, got)
+		}
+	})
+}
+
 func TestReadinessIsReadSeldom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -188,6 +220,9 @@ func TestMetricsKeepToTheConventions(t *testing.T) {
 	m.JobEnded(jobs.Snapshot{Status: syncjob.StatusCompleted})
 	m.Calls("chat", "m").Begin(t.Context())(t.Context(), nil)
 	m.Queues(func() (metrics.Queues, error) { return metrics.Queues{States: []*queue.State{{Name: "q"}}}, nil })
+	m.ModelChanges(func() ([]metrics.ModelChange, error) {
+		return []metrics.ModelChange{{Model: "m", Passages: new(1), Embedded: new(1)}}, nil
+	})
 	m.Ready(map[string]func(context.Context) error{"redis": func(context.Context) error { return nil }})
 	problems, err := promlint.New(strings.NewReader(read(t, m))).Lint()
 	if err != nil {

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,16 +14,10 @@ const (
 	queuesTimeout = 2 * time.Second
 )
 
-// queues are the numbers of tasks in the queues. They are read again when a caller
-// asks and the last ones are old. While they cannot be read there are none.
+// queues are the numbers of tasks in the queues.
 type queues struct {
-	read                   func() (Queues, error)
+	cached[Queues]
 	tasks, oldest, workers *prometheus.Desc
-
-	mu      sync.Mutex
-	at      time.Time
-	last    *Queues
-	reading bool // a read that took too long goes on
 }
 
 // Queues are the numbers of the queues and of the workers that are alive.
@@ -36,7 +29,7 @@ type Queues struct {
 // Queues adds the numbers of the queues, which read returns, instead of earlier ones.
 func (m *Metrics) Queues(read func() (Queues, error)) {
 	m.replace(&queues{
-		read: read,
+		cached: cached[Queues]{read: read, age: queuesAge, timeout: queuesTimeout},
 		tasks: prometheus.NewDesc(prometheus.BuildFQName(namespace, "queue", "tasks"),
 			"Tasks in a queue, of all processes, by state: pending, active, scheduled, retry or archived.", []string{"queue", "state"}, nil),
 		oldest: prometheus.NewDesc(prometheus.BuildFQName(namespace, "queue", "oldest_seconds"),
@@ -67,33 +60,5 @@ func (q *queues) Collect(metrics chan<- prometheus.Metric) {
 			metrics <- prometheus.MustNewConstMetric(q.tasks, prometheus.GaugeValue, float64(n), s.Name, state)
 		}
 		metrics <- prometheus.MustNewConstMetric(q.oldest, prometheus.GaugeValue, s.OldestSeconds, s.Name)
-	}
-}
-
-func (q *queues) get() *Queues {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.reading || time.Since(q.at) < queuesAge {
-		return q.last
-	}
-	q.reading, q.last = true, nil
-	done := make(chan *Queues, 1)
-	go func() {
-		var now *Queues
-		if read, err := q.read(); err == nil {
-			now = &read
-		}
-		done <- now
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		q.reading, q.at, q.last = false, time.Now(), now
-	}()
-	timeout := time.NewTimer(queuesTimeout)
-	defer timeout.Stop()
-	select {
-	case now := <-done:
-		return now
-	case <-timeout.C:
-		return nil
 	}
 }

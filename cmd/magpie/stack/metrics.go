@@ -1,10 +1,17 @@
 package stack
 
 import (
+	"context"
+	"time"
+
 	"github.com/magpie-search/magpie/cmd/magpie/metrics"
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
 	"github.com/magpie-search/magpie/internal/live/connection"
 )
+
+// changesTimeout bounds the counting of passages for the metrics, which goes on after a
+// request for them has stopped waiting.
+const changesTimeout = 20 * time.Second
 
 // processMetrics adds the metrics that each process has.
 func processMetrics(app *wire.App) {
@@ -28,6 +35,16 @@ func processMetrics(app *wire.App) {
 		}
 		workers, err := app.Queue.Workers()
 		return metrics.Queues{States: states, Workers: len(workers)}, err
+	})
+	m.ModelChanges(func() ([]metrics.ModelChange, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), changesTimeout)
+		defer cancel()
+		totals, err := app.Collections.ChangeTotals(ctx)
+		changes := make([]metrics.ModelChange, len(totals))
+		for i, total := range totals {
+			changes[i] = metrics.ModelChange(*total)
+		}
+		return changes, err
 	})
 	m.Ready(readiness(app))
 }

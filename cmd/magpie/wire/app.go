@@ -126,6 +126,7 @@ type App struct {
 	Events       *inbox.Inbox // of inbound integrations
 	Automations  *automation.Store
 	Integrations *toolstore.Store // with tools of agents
+	Collections  *collection.Collections
 
 	guard     *httpx.Guard
 	guarded   []system.ConfiguredModel
@@ -269,9 +270,10 @@ func (a *App) open(ctx context.Context) error {
 	a.closers = append(a.closers, func() error { verifier.Close(); return nil })
 	a.Principals.Use(verifier)
 	limits := a.restLimits()
+	a.Collections = collection.New(collection.Options{Ent: a.DB.Ent, Models: a.Models, Index: a.Index, Connectors: sources, Attempts: a.Queue, Probe: a.Fingerprints.Probe, QuoteServices: a.Config.SignUp != "open", Now: a.now})
 	a.resolver = &graph.Resolver{
 		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, Keys: a.Keys, SignOn: a.SignOn,
-		Collections: collection.New(collection.Options{Ent: a.DB.Ent, Models: a.Models, Index: a.Index, Connectors: sources, Attempts: a.Queue, Probe: a.Fingerprints.Probe, QuoteServices: a.Config.SignUp != "open", Now: a.now}),
+		Collections: a.Collections,
 		Documents:   document.New(document.Options{Ent: a.DB.Ent, Index: a.Index, Summaries: summaries, Principals: a.Principals}),
 		SAML:        a.SAML,
 		WhyNot:      whynot.New(whynot.Options{Ent: a.DB.Ent, Search: a.Search, Principals: a.Principals}),
