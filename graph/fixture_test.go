@@ -49,6 +49,7 @@ import (
 	eventinbox "github.com/magpie-search/magpie/internal/event/inbox"
 	"github.com/magpie-search/magpie/internal/event/provider"
 	"github.com/magpie-search/magpie/internal/httpx"
+	"github.com/magpie-search/magpie/internal/identity/application"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/identity/people"
 	"github.com/magpie-search/magpie/internal/identity/principal"
@@ -186,6 +187,9 @@ func newFixture(t *testing.T) *fixture {
 	sources := connector.New(h.sources)
 	h.resolver = &graph.Resolver{
 		Ent: db.Ent, Accounts: accounts, Keys: keys, SignOn: signOn, SAML: signon.NewSAML(db.Ent, db.Pool, oauth.NewFlows(db.Pool, box, nil), accounts, signon.SAMLOptions{Attempts: limiter}),
+		Applications: application.New(application.Options{
+			Ent: db.Ent, Accounts: accounts, Flows: flows, Secrets: box, Attempts: limiter, Issuer: "https://magpie.example.com", Dashboard: "https://app.example.com",
+		}),
 		People: people.New(db.Ent, accounts, people.Options{Attempts: limiter, Uploads: files, Dashboard: "https://app.example.com"}),
 		Collections: collection.New(collection.Options{
 			Ent: db.Ent, Models: embedders, Index: documents, Connectors: sources, Attempts: queue.NewAsynq(client), Now: time.Now,

@@ -27,6 +27,7 @@ import (
 	"github.com/magpie-search/magpie/internal/connector/oauth"
 	"github.com/magpie-search/magpie/internal/eval/traffic"
 	"github.com/magpie-search/magpie/internal/event/inbox"
+	"github.com/magpie-search/magpie/internal/identity/application"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/identity/people"
 	"github.com/magpie-search/magpie/internal/identity/principal"
@@ -50,6 +51,7 @@ type Resolver struct {
 	Keys          *authn.Keys
 	SignOn        *signon.SignOn
 	SAML          *signon.SAML
+	Applications  *application.Server
 	Collections   *collection.Collections
 	Documents     *document.Documents
 	WhyNot        *whynot.Explainer

@@ -167,6 +167,7 @@ func ownTrials(ada *tenant) map[string]trial {
 		"Query.myTokens":               {"{ myTokens { id name hint } }", nil, ""},
 		"Query.tokens":                 {"{ tokens { edges { node { id name userId } } totalCount } }", nil, ""},
 		"Mutation.createPersonalToken": {"mutation { createPersonalToken(input: {name: \"Mine\"}) { secret } }", nil, ""},
+		"Mutation.answerLogin":         {answerLogin + ` token: {name: "Mine"}}) { redirectUrl } }`, nil, ""},
 		"Mutation.createServiceToken":  {"mutation { createServiceToken(input: {name: \"Mine\", role: ADMIN, groups: [SEARCH]}) { secret } }", nil, ""},
 		"Mutation.revokeToken":         {"mutation($i: ID!) { revokeToken(id: $i) { id name } }", id("i", ada.token), "not_found"},
 

@@ -6,6 +6,7 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/token"
 	"github.com/magpie-search/magpie/graph/model"
+	"github.com/magpie-search/magpie/internal/identity/application"
 	"github.com/magpie-search/magpie/internal/identity/authn"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -16,6 +17,25 @@ func personalToken(in model.CreatePersonalTokenInput) authn.TokenDraft {
 		draft.Role = viewer.Role(strings.ToLower(string(*in.Role)))
 	}
 	return draft
+}
+
+func loginRequest(in model.AnswerLoginInput) application.LoginRequest {
+	return application.LoginRequest{RedirectURI: in.RedirectURI, State: in.State, CodeChallenge: in.CodeChallenge}
+}
+
+func loginToken(in *model.CreatePersonalTokenInput) *authn.TokenDraft {
+	if in == nil {
+		return nil
+	}
+	draft := personalToken(*in)
+	return &draft
+}
+
+func loginAnswer(redirect string, err error) (*model.LoginAnswer, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &model.LoginAnswer{RedirectURL: redirect}, nil
 }
 
 func serviceToken(in model.CreateServiceTokenInput) authn.TokenDraft {

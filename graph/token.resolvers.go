@@ -26,6 +26,10 @@ func (r *mutationResolver) RevokeToken(ctx context.Context, id uuid.UUID) (*ent.
 	return r.Accounts.RevokeToken(ctx, id)
 }
 
+func (r *mutationResolver) AnswerLogin(ctx context.Context, input model.AnswerLoginInput) (*model.LoginAnswer, error) {
+	return loginAnswer(r.Applications.AnswerLogin(ctx, loginRequest(input), loginToken(input.Token)))
+}
+
 func (r *queryResolver) MyTokens(ctx context.Context) ([]*ent.Token, error) {
 	return r.Accounts.MyTokens(ctx)
 }

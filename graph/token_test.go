@@ -31,6 +31,9 @@ func aToken(t *testing.T, h *fixture, n *tenant, who viewer.Viewer) uuid.UUID {
 	return must[*authn.CreatedToken](t)(h.resolver.Accounts.CreatePersonalToken(viewer.With(t.Context(), who), draft)).Row.ID
 }
 
+// answerLogin is the begin of an answer to the command line.
+const answerLogin = `mutation { answerLogin(input: {redirectUri: "http://127.0.0.1:1234/callback", state: "s", codeChallenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",`
+
 func tokenCalls() map[string]maker {
 	return map[string]maker{
 		"Query.myTokens": fixed("{ myTokens { name kind status role groups } }", nil),
@@ -41,6 +44,7 @@ func tokenCalls() map[string]maker {
 		"Mutation.createServiceToken": func(*testing.T, *fixture, *tenant, viewer.Viewer) call {
 			return call{query: "mutation($n: String!) { createServiceToken(input: {name: $n, role: ADMIN, groups: [SEARCH]}) { token { id } } }", variables: map[string]any{"n": uuid.NewString()}}
 		},
+		"Mutation.answerLogin": fixed(answerLogin+` token: {name: "Laptop", role: VIEWER, groups: [SEARCH]}}) { redirectUrl } }`, nil),
 		"Mutation.revokeToken": func(t *testing.T, h *fixture, n *tenant, who viewer.Viewer) call {
 			return call{query: "mutation($i: ID!) { revokeToken(id: $i) { id status } }", variables: map[string]any{"i": aToken(t, h, n, who)}}
 		},

@@ -21,5 +21,5 @@ func main() {
 		cancel(command.Interrupted{Signal: first})
 		signal.Stop(signals) // a second signal ends the process immediately
 	}()
-	os.Exit(command.Run(ctx, os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Drivers: wire.LogRedis}))
+	os.Exit(command.Run(ctx, os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Drivers: wire.LogRedis, Browse: command.OpenBrowser}))
 }

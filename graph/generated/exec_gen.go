@@ -1254,6 +1254,10 @@ type ComplexityRoot struct {
 		UploadRequestBytes func(childComplexity int) int
 	}
 
+	LoginAnswer struct {
+		RedirectURL func(childComplexity int) int
+	}
+
 	Me struct {
 		HasPassword func(childComplexity int) int
 		Preferences func(childComplexity int) int
@@ -1330,6 +1334,7 @@ type ComplexityRoot struct {
 		AcceptInvitation          func(childComplexity int, input model.AcceptInvitationInput) int
 		AcceptTool                func(childComplexity int, id uuid.UUID) int
 		AllowItem                 func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
+		AnswerLogin               func(childComplexity int, input model.AnswerLoginInput) int
 		AnswerOIDCSignIn          func(childComplexity int, input model.OIDCAnswerInput) int
 		AnswerSAMLSignIn          func(childComplexity int, input model.SAMLAnswerInput) int
 		ApproveDeletion           func(childComplexity int, connectorID uuid.UUID) int
@@ -2561,6 +2566,7 @@ type MutationResolver interface {
 	CreatePersonalToken(ctx context.Context, input model.CreatePersonalTokenInput) (*model.CreatedToken, error)
 	CreateServiceToken(ctx context.Context, input model.CreateServiceTokenInput) (*model.CreatedToken, error)
 	RevokeToken(ctx context.Context, id uuid.UUID) (*ent.Token, error)
+	AnswerLogin(ctx context.Context, input model.AnswerLoginInput) (*model.LoginAnswer, error)
 	CreateToolIntegration(ctx context.Context, input model.CreateToolIntegrationInput) (*ent.ToolIntegration, error)
 	UpdateToolIntegration(ctx context.Context, id uuid.UUID, input model.UpdateToolIntegrationInput) (*ent.ToolIntegration, error)
 	DeleteToolIntegration(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
@@ -7490,6 +7496,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Limits.UploadRequestBytes(childComplexity), true
 
+	case "LoginAnswer.redirectUrl":
+		if e.ComplexityRoot.LoginAnswer.RedirectURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LoginAnswer.RedirectURL(childComplexity), true
+
 	case "Me.hasPassword":
 		if e.ComplexityRoot.Me.HasPassword == nil {
 			break
@@ -7802,6 +7815,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.AllowItem(childComplexity, args["id"].(uuid.UUID), args["connectorId"].(*uuid.UUID)), true
+	case "Mutation.answerLogin":
+		if e.ComplexityRoot.Mutation.AnswerLogin == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_answerLogin_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.AnswerLogin(childComplexity, args["input"].(model.AnswerLoginInput)), true
 	case "Mutation.answerOIDCSignIn":
 		if e.ComplexityRoot.Mutation.AnswerOIDCSignIn == nil {
 			break
@@ -13421,6 +13445,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputAgentMemoryOrder,
 		ec.unmarshalInputAgentOrder,
 		ec.unmarshalInputAgentRunOrder,
+		ec.unmarshalInputAnswerLoginInput,
 		ec.unmarshalInputApprovalOrder,
 		ec.unmarshalInputApprovalSettingsInput,
 		ec.unmarshalInputAuditEntryOrder,
@@ -17145,6 +17170,26 @@ type CreatedToken {
   "The token itself."
   secret: String!
   token: Token!
+}
+
+extend type Mutation {
+  "Answers a program on the caller's machine, ` + "`" + `magpie login` + "`" + `, that asks for a personal token, and returns the address to send the browser to."
+  answerLogin(input: AnswerLoginInput!): LoginAnswer! @surface(on: [DASHBOARD]) @group(name: KEYS, tokens: NONE) @role(atLeast: VIEWER)
+}
+
+input AnswerLoginInput {
+  "The address of the program: http://127.0.0.1:PORT/callback or http://[::1]:PORT/callback."
+  redirectUri: String!
+  "What the program gave, to know the answer by."
+  state: String!
+  "That of PKCE with S256."
+  codeChallenge: String!
+  "The token, which is created when the program takes it, within a minute; a name in use gets a number. Omitted to refuse."
+  token: CreatePersonalTokenInput
+}
+
+type LoginAnswer {
+  redirectUrl: String!
 }
 `, BuiltIn: false},
 	{Name: "../schema/toolintegration.graphql", Input: `extend type Query {
@@ -22431,6 +22476,14 @@ func (ec *executionContext) childFields_Limits(ctx context.Context, field graphq
 	return nil, fmt.Errorf("no field named %q was found under type Limits", field.Name)
 }
 
+func (ec *executionContext) childFields_LoginAnswer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "redirectUrl":
+		return ec.fieldContext_LoginAnswer_redirectUrl(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LoginAnswer", field.Name)
+}
+
 func (ec *executionContext) childFields_Me(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "user":
@@ -24834,6 +24887,20 @@ func (ec *executionContext) field_Mutation_allowItem_args(ctx context.Context, r
 		return nil, err
 	}
 	args["connectorId"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_answerLogin_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.AnswerLoginInput, error) {
+			return ec.unmarshalNAnswerLoginInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAnswerLoginInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
 	return args, nil
 }
 
@@ -48272,6 +48339,29 @@ func (ec *executionContext) fieldContext_Limits_uploadFiles(_ context.Context, f
 	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _LoginAnswer_redirectUrl(ctx context.Context, field graphql.CollectedField, obj *model.LoginAnswer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LoginAnswer_redirectUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RedirectURL, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LoginAnswer_redirectUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LoginAnswer", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _Me_user(ctx context.Context, field graphql.CollectedField, obj *model.Me) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -57078,6 +57168,85 @@ func (ec *executionContext) fieldContext_Mutation_revokeToken(ctx context.Contex
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_revokeToken_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_answerLogin(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_answerLogin(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().AnswerLogin(ctx, fc.Args["input"].(model.AnswerLoginInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD"})
+				if err != nil {
+					var zeroVal *model.LoginAnswer
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.LoginAnswer
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.LoginAnswer
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "VIEWER")
+				if err != nil {
+					var zeroVal *model.LoginAnswer
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.LoginAnswer
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.LoginAnswer) graphql.Marshaler {
+			return ec.marshalNLoginAnswer2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐLoginAnswer(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_answerLogin(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LoginAnswer(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_answerLogin_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -79652,6 +79821,57 @@ func (ec *executionContext) unmarshalInputAgentRunOrder(ctx context.Context, obj
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputAnswerLoginInput(ctx context.Context, obj any) (model.AnswerLoginInput, error) {
+	var it model.AnswerLoginInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"redirectUri", "state", "codeChallenge", "token"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "redirectUri":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("redirectUri"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RedirectURI = data
+		case "state":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("state"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.State = data
+		case "codeChallenge":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("codeChallenge"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CodeChallenge = data
+		case "token":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("token"))
+			data, err := ec.unmarshalOCreatePersonalTokenInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreatePersonalTokenInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Token = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputApprovalOrder(ctx context.Context, obj any) (ent.ApprovalOrder, error) {
 	var it ent.ApprovalOrder
 	if obj == nil {
@@ -94311,6 +94531,44 @@ func (ec *executionContext) _Limits(ctx context.Context, sel ast.SelectionSet, o
 	return out
 }
 
+var loginAnswerImplementors = []string{"LoginAnswer"}
+
+func (ec *executionContext) _LoginAnswer(ctx context.Context, sel ast.SelectionSet, obj *model.LoginAnswer) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, loginAnswerImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("LoginAnswer")
+		case "redirectUrl":
+			out.Values[i] = ec._LoginAnswer_redirectUrl(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var meImplementors = []string{"Me"}
 
 func (ec *executionContext) _Me(ctx context.Context, sel ast.SelectionSet, obj *model.Me) graphql.Marshaler {
@@ -95648,6 +95906,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "revokeToken":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_revokeToken(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "answerLogin":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_answerLogin(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -105295,6 +105560,11 @@ func (ec *executionContext) marshalNAgentUsage2ᚖgithubᚗcomᚋmagpieᚑsearch
 	return ec._AgentUsage(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalNAnswerLoginInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐAnswerLoginInput(ctx context.Context, v any) (model.AnswerLoginInput, error) {
+	res, err := ec.unmarshalInputAnswerLoginInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNAny2interface(ctx context.Context, v any) (any, error) {
 	res, err := graphql.UnmarshalAny(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -107314,6 +107584,16 @@ func (ec *executionContext) marshalNLimits2ᚖgithubᚗcomᚋmagpieᚑsearchᚋm
 		return graphql.Null
 	}
 	return ec._Limits(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNLoginAnswer2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐLoginAnswer(ctx context.Context, sel ast.SelectionSet, v *model.LoginAnswer) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._LoginAnswer(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNMap2map(ctx context.Context, v any) (map[string]any, error) {
@@ -110554,6 +110834,14 @@ func (ec *executionContext) unmarshalOCreateAgentFromTemplateInput2ᚖgithubᚗc
 		return nil, nil
 	}
 	res, err := ec.unmarshalInputCreateAgentFromTemplateInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOCreatePersonalTokenInput2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCreatePersonalTokenInput(ctx context.Context, v any) (*model.CreatePersonalTokenInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputCreatePersonalTokenInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 

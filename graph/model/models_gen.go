@@ -190,6 +190,17 @@ type AgentUsage struct {
 	CompletionTokens int `json:"completionTokens"`
 }
 
+type AnswerLoginInput struct {
+	// The address of the program: http://127.0.0.1:PORT/callback or http://[::1]:PORT/callback.
+	RedirectURI string `json:"redirectUri"`
+	// What the program gave, to know the answer by.
+	State string `json:"state"`
+	// That of PKCE with S256.
+	CodeChallenge string `json:"codeChallenge"`
+	// The token, which is created when the program takes it, within a minute; a name in use gets a number. Omitted to refuse.
+	Token *CreatePersonalTokenInput `json:"token,omitempty"`
+}
+
 type ApprovalEvent struct {
 	// The value of after to continue from here.
 	Cursor   string        `json:"cursor"`
@@ -1202,6 +1213,10 @@ type Limits struct {
 	UploadRequestBytes int64 `json:"uploadRequestBytes"`
 	// Files of one request.
 	UploadFiles int `json:"uploadFiles"`
+}
+
+type LoginAnswer struct {
+	RedirectURL string `json:"redirectUrl"`
 }
 
 type Me struct {

@@ -3,13 +3,10 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/magpie-search/magpie/internal/apierr"
 )
 
 // An AgentEvent is an event of an agent's run. Type is its GraphQL type.
@@ -41,14 +38,17 @@ type AgentEvent struct {
 	AuthorizationURL *string `json:"authorizationUrl,omitempty"`
 }
 
-// maxReturns is how often RunAgent comes back to a run after its connection was cut off.
-const maxReturns = 3
-
 // RunAgent runs an agent with the fields of RunAgentInput, and calls each with the events
 // of the run. A connection that is cut off is made again, without a gap in the events.
 func (c *Client) RunAgent(ctx context.Context, input Variables, each func(AgentEvent) error) error {
-	run, seq, stopped := uuid.Nil, 0, false
-	pass := func(data json.RawMessage) error {
+	run, seq := uuid.Nil, 0
+	resume := func() (string, Variables) {
+		if run == uuid.Nil {
+			return "", nil // it may have begun, and must not begin twice
+		}
+		return "FollowRun", Variables{"run": run, "after": seq}
+	}
+	return c.follow(ctx, "RunAgent", Variables{"input": input}, resume, func(data json.RawMessage) error {
 		var in struct {
 			Event AgentEvent `json:"event"`
 		}
@@ -61,17 +61,8 @@ func (c *Client) RunAgent(ctx context.Context, input Variables, each func(AgentE
 			err = each(in.Event)
 		}
 		if err != nil {
-			stopped = true
 			return fmt.Errorf("an event of a run: %w", err)
 		}
 		return nil
-	}
-	err := c.Subscribe(ctx, "RunAgent", Variables{"input": input}, pass)
-	for range maxReturns {
-		if _, answered := errors.AsType[*apierr.Error](err); err == nil || answered || stopped || run == uuid.Nil || ctx.Err() != nil {
-			return err
-		}
-		err = c.Subscribe(ctx, "FollowRun", Variables{"run": run, "after": seq}, pass)
-	}
-	return err
+	})
 }

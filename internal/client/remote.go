@@ -200,7 +200,12 @@ func (r *Remote) refusal(response *http.Response) error {
 			return failure
 		}
 	}
-	return fmt.Errorf("%s answered %s: there is no Magpie at this address, or it is away", r.o.URL, response.Status)
+	away := fmt.Errorf("%s answered %s: there is no Magpie at this address, or it is away", r.o.URL, response.Status)
+	switch response.StatusCode {
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout: // of a proxy
+		return cutError{away}
+	}
+	return away
 }
 
 // destination names the host that a response redirects to.
@@ -221,9 +226,13 @@ func (r *Remote) broken(ctx context.Context, err error) error {
 		err = inner.Err
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("the connection to %s was cut off", r.o.URL)
+		return r.cutOff()
 	}
-	return fmt.Errorf("reach %s: %w", r.o.URL, err)
+	return cutError{fmt.Errorf("reach %s: %w", r.o.URL, err)}
+}
+
+func (r *Remote) cutOff() error {
+	return cutError{fmt.Errorf("the connection to %s was cut off", r.o.URL)}
 }
 
 // excerpt describes content that is no JSON in a few words.

@@ -19,7 +19,7 @@ const maxEvent = 16 << 20
 func (r *Remote) Subscribe(ctx context.Context, operation string, variables Variables, each func(json.RawMessage) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	silent := time.AfterFunc(r.o.Silence, func() { cancel(fmt.Errorf("%s has sent nothing for %s", r.o.URL, r.o.Silence)) })
+	silent := time.AfterFunc(r.o.Silence, func() { cancel(cutError{fmt.Errorf("%s has sent nothing for %s", r.o.URL, r.o.Silence)}) })
 	defer silent.Stop()
 	response, err := r.send(ctx, operation, variables, "text/event-stream")
 	if err != nil {
@@ -41,7 +41,7 @@ func (r *Remote) Subscribe(ctx context.Context, operation string, variables Vari
 	case broken != nil:
 		return r.broken(ctx, broken)
 	}
-	return fmt.Errorf("the connection to %s was cut off", r.o.URL)
+	return r.cutOff()
 }
 
 // readEvents reads server-sent events, whose data is one line of at most so many bytes. It calls heard for each

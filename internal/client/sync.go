@@ -25,7 +25,8 @@ func (c *Client) StartSync(ctx context.Context, connector uuid.UUID, input Varia
 const queuedGrace = 5 * time.Second
 
 // Watch follows a job until it ends, reports its progress and returns its last
-// state.
+// state. A connection that is cut off is made again: each event has the whole state, so
+// nothing is missed.
 func (c *Client) Watch(ctx context.Context, job uuid.UUID, r Reporter) (Job, error) {
 	progress := r.Progress("sync")
 	defer progress.Done("")
@@ -34,7 +35,9 @@ func (c *Client) Watch(ctx context.Context, job uuid.UUID, r Reporter) (Job, err
 	})
 	defer queued.Stop()
 	var last Job
-	err := c.Subscribe(ctx, "WatchSync", Variables{"job": job}, func(data json.RawMessage) error {
+	again := func() (string, Variables) { return "WatchSync", Variables{"job": job} }
+	operation, variables := again()
+	err := c.follow(ctx, operation, variables, again, func(data json.RawMessage) error {
 		var answer struct {
 			Event Job `json:"event"`
 		}

@@ -256,6 +256,8 @@ type Config struct {
 	NoColor         string `env:"NO_COLOR"`
 	Terminal        string `env:"TERM"`
 	TerminalColumns string `env:"COLUMNS"`
+	// SSHConnection is set in sessions of SSH, where the person's browser is on another machine.
+	SSHConnection string `env:"SSH_CONNECTION"`
 
 	// URL and Token are the Magpie that commands operate over HTTP.
 	URL   string `env:"MAGPIE_URL"`

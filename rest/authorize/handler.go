@@ -211,10 +211,15 @@ func (h *Handler) token(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	tokens, err := h.opt.Server.Exchange(r.Context(), application.TokenRequest{
+	request := application.TokenRequest{
 		GrantType: form.Get("grant_type"), ClientID: form.Get("client_id"), Code: form.Get("code"), CodeVerifier: form.Get("code_verifier"),
 		RedirectURI: form.Get("redirect_uri"), RefreshToken: form.Get("refresh_token"), Scope: form.Get("scope"), Resource: form.Get("resource"),
-	})
+	}
+	if request.ClientID == application.CommandLine {
+		h.personalToken(w, r, request)
+		return
+	}
+	tokens, err := h.opt.Server.Exchange(r.Context(), request)
 	if err != nil {
 		h.fail(w, r, err)
 		return
@@ -225,12 +230,33 @@ func (h *Handler) token(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
+// personalToken answers the command line, whose code is for a personal token.
+func (h *Handler) personalToken(w http.ResponseWriter, r *http.Request, request application.TokenRequest) {
+	made, err := h.opt.Server.ExchangeLogin(r.Context(), request)
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	answer := map[string]any{"access_token": made.Secret, "token_type": "Bearer"}
+	if at := made.Row.ExpiresAt; at != nil {
+		answer["expires_in"] = max(1, int(at.Sub(h.opt.Now()).Seconds()))
+	}
+	sendJSON(w, http.StatusOK, answer)
+}
+
 func (h *Handler) revoke(w http.ResponseWriter, r *http.Request) {
 	form, ok := h.form(w, r)
 	if !ok {
 		return
 	}
-	if err := h.opt.Server.Revoke(r.Context(), form.Get("client_id"), form.Get("token")); err != nil {
+	client, token := form.Get("client_id"), form.Get("token")
+	var err error
+	if client == application.CommandLine {
+		err = h.opt.Server.RevokeLogin(r.Context(), token)
+	} else {
+		err = h.opt.Server.Revoke(r.Context(), client, token)
+	}
+	if err != nil {
 		h.fail(w, r, err)
 		return
 	}

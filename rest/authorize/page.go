@@ -70,6 +70,7 @@ func (h *Handler) begin(w http.ResponseWriter, r *http.Request) {
 	page, redirect, err := h.opt.Server.Begin(r.Context(), application.Request{
 		ResponseType: query.Get("response_type"), ClientID: query.Get("client_id"), RedirectURI: query.Get("redirect_uri"), State: query.Get("state"),
 		CodeChallenge: query.Get("code_challenge"), CodeChallengeMethod: query.Get("code_challenge_method"), Scope: query.Get("scope"), Resource: query.Get("resource"),
+		Device: query.Get("device_name"),
 	}, binding)
 	switch {
 	case redirect != "":

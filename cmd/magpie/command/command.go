@@ -27,6 +27,8 @@ type Streams struct {
 	// Drivers is given the log of the command, for libraries that have one of
 	// their own; nil leaves theirs alone.
 	Drivers func(*slog.Logger)
+	// Browse opens an address in the person's browser; nil has none.
+	Browse func(ctx context.Context, address string) error
 }
 
 // grammar is the whole command line.
@@ -38,8 +40,8 @@ type grammar struct {
 	Demo demoCommand `cmd:"" group:"local" help:"Show the main job: sync a folder and a bucket, search, answer. Or an automation: demo automations."`
 	Dev  devCommand  `cmd:"" group:"local" help:"Run everything in this terminal, with PostgreSQL and Redis of its own."`
 
-	Login    loginCommand    `cmd:"" group:"reach" help:"Log in to a Magpie by a token."`
-	Logout   logoutCommand   `cmd:"" group:"reach" help:"Forget a profile and its token."`
+	Login    loginCommand    `cmd:"" group:"reach" help:"Log in to a Magpie by a page in the browser, or by a token."`
+	Logout   logoutCommand   `cmd:"" group:"reach" help:"Forget a profile, and revoke the token that its login made."`
 	Profiles profilesCommand `cmd:"" group:"reach" help:"The Magpies that you have logged in to."`
 	Status   statusCommand   `cmd:"" group:"reach" help:"Show which Magpie commands operate, and how it is."`
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 	"time"
@@ -25,10 +24,11 @@ var tokenPattern = regexp.MustCompile(`mgp_(pat|svc)_[0-9A-Za-z]{6,}`)
 func hideTokens(text string) string { return tokenPattern.ReplaceAllString(text, "mgp_${1}_…") }
 
 type loginCommand struct {
-	URL       string `arg:"" name:"url" help:"Address of the Magpie, such as https://magpie.example.com."`
-	Name      string `help:"Name of the profile; the host of the address when left out."`
-	WithToken bool   `help:"Read the token from the input."`
-	Web       bool   `help:"Open the page of the dashboard that makes tokens in a browser."`
+	URL       string        `arg:"" name:"url" help:"Address of the Magpie, such as https://magpie.example.com."`
+	Name      string        `help:"Name of the profile; the host of the address when left out."`
+	WithToken bool          `help:"Read the token from the input."`
+	Browser   *bool         `negatable:"" help:"Log in by a page of the dashboard in a browser on this machine, or ask for a token. The first on a terminal, except over SSH, when left out."`
+	Wait      time.Duration `default:"5m" help:"Time to wait for the browser."`
 }
 
 // tokensPage is where people make tokens on the dashboard.
@@ -64,18 +64,28 @@ func (c loginCommand) Run(r *runtime) error {
 	if known, ok := set.Profiles[name]; ok && known.URL != address {
 		return usagef("the profile %s is for %s; choose another --name, or remove it with `magpie profiles remove %s`", name, known.URL, name)
 	}
-	token, err := c.token(r, address)
+	token, made, err := c.token(r, address)
 	if err != nil {
 		return err
 	}
+	to := destination{url: address, token: token, profile: name, chosen: true}
 	row := loginRow{Profile: name, URL: address}
-	if err := c.check(r, destination{url: address, token: token, profile: name, chosen: true}, &row); err != nil {
+	if err := c.check(r, to, &row); err != nil {
 		return err
 	}
-	set.Profiles[name] = profile.Profile{URL: address, Token: token, Insecure: r.Insecure && strings.HasPrefix(address, "http:")}
+	before := set.Profiles[name]
+	set.Profiles[name] = profile.Profile{URL: address, Token: token, Made: made, Insecure: r.Insecure && strings.HasPrefix(address, "http:")}
 	set.Current = name
 	if err := set.Save(); err != nil {
+		if made {
+			return errors.Join(err, r.revoke(to))
+		}
 		return err
+	}
+	if before.Made && before.Token != token {
+		if err := r.revoke(destination{url: before.URL, token: before.Token}); err != nil {
+			r.console.Warn("The token of the previous login lives on (%s): revoke it on %s", client.Message(err), address+tokensPage)
+		}
 	}
 	return r.console.Result(row, func() {
 		who := "a service token"
@@ -102,38 +112,46 @@ func (c loginCommand) check(r *runtime, to destination, row *loginRow) error {
 	})
 }
 
-// token reads the token from the input or, on a terminal, asks for it.
-func (c loginCommand) token(r *runtime, address string) (string, error) {
-	var text string
-	var err error
+// token returns the token of the login, and whether the login made it: in a browser, or
+// else from the input or, on a terminal, a prompt.
+func (c loginCommand) token(r *runtime, address string) (token string, made bool, err error) {
+	settings, err := r.settings(nil)
+	if err != nil {
+		return "", false, err
+	}
 	file, isFile := r.streams.In.(*os.File)
+	terminal := isFile && term.IsTerminal(int(file.Fd()))
+	browser := terminal && settings.SSHConnection == ""
+	if c.Browser != nil {
+		browser = *c.Browser
+	}
+	var text string
 	switch {
+	case c.WithToken && c.Browser != nil && *c.Browser:
+		return "", false, usagef("give --with-token or --browser")
 	case c.WithToken:
 		text, err = readLine(r, r.streams.In)
-	case isFile && term.IsTerminal(int(file.Fd())):
-		page := address + tokensPage
-		r.console.Warn("Make a personal token on %s and paste it here. It is not shown.", page)
-		if c.Web {
-			if err := browse(r, page); err != nil {
-				r.console.Warn("The browser does not open: %s", err)
-			}
-		}
+	case browser:
+		token, err = c.askInBrowser(r, address)
+		return token, true, err
+	case terminal:
+		r.console.Warn("Make a personal token on %s and paste it here. It is not shown.", address+tokensPage)
 		_, _ = fmt.Fprint(r.streams.Err, "Token: ")
 		text, err = readHidden(r, file)
 		_, _ = fmt.Fprintln(r.streams.Err)
 	default:
-		return "", usagef("give the token to the input with --with-token, or log in on a terminal")
+		return "", false, usagef("give the token to the input with --with-token, or log in on a terminal or with --browser")
 	}
 	if err != nil {
-		return "", fmt.Errorf("read the token: %w", err)
+		return "", false, fmt.Errorf("read the token: %w", err)
 	}
 	switch text = strings.TrimSpace(text); {
 	case text == "":
-		return "", usagef("no token was given")
+		return "", false, usagef("no token was given")
 	case !tokenPattern.MatchString(text) || strings.ContainsAny(text, " \t"):
-		return "", usagef("this is no token: tokens begin with mgp_pat_ or mgp_svc_")
+		return "", false, usagef("this is no token: tokens begin with mgp_pat_ or mgp_svc_")
 	}
-	return text, nil
+	return text, false, nil
 }
 
 // maxLine is more than any token has, in bytes.
@@ -187,33 +205,34 @@ func await(ctx context.Context, read func() (string, error)) (string, error) {
 	}
 }
 
-// browseTime bounds the start of a browser.
-const browseTime = 5 * time.Second
-
-// browse opens an address in the person's browser.
-func browse(ctx context.Context, address string) error {
-	ctx, cancel := context.WithTimeout(ctx, browseTime)
-	defer cancel()
-	for _, program := range []string{"xdg-open", "open"} {
-		if path, err := exec.LookPath(program); err == nil {
-			return exec.CommandContext(ctx, path, address).Run() //nolint:gosec // a fixed program; the address is checked
-		}
-	}
-	return errors.New("there is neither xdg-open nor open")
-}
-
 type logoutCommand struct {
-	Name string `arg:"" optional:"" name:"profile" help:"Profile; the one in use when left out."`
+	Name      string `arg:"" optional:"" name:"profile" help:"Profile; the one in use when left out."`
+	KeepToken bool   `help:"Leave the token valid."`
 }
 
-// Run forgets a profile. Its token stays valid: only a person on the dashboard, or
-// tokens revoke, ends it for everybody.
+// Run forgets a profile, and revokes its token if the login made it.
 func (c logoutCommand) Run(r *runtime) error {
-	return r.forget(orElse(c.Name, r.Profile))
+	return r.forget(orElse(c.Name, r.Profile), c.KeepToken)
 }
 
-// forget removes a profile, or the one in use if the name is empty.
-func (r *runtime) forget(name string) error {
+// revokeTime bounds the revocation of a token.
+const revokeTime = 15 * time.Second
+
+// revoke ends a personal token at its Magpie.
+func (r *runtime) revoke(to destination) error {
+	ctx, cancel := context.WithTimeoutCause(r, revokeTime, fmt.Errorf("%s has not answered within %s", to.url, revokeTime))
+	defer cancel()
+	remote, err := newRemote(to)
+	if err != nil {
+		return err
+	}
+	defer remote.Close()
+	return remote.RevokeToken(ctx)
+}
+
+// forget removes a profile, or the one in use if the name is empty. A token that a login
+// made is revoked; if the Magpie cannot be reached, the profile is forgotten all the same.
+func (r *runtime) forget(name string, keep bool) error {
 	settings, err := r.settings(nil)
 	if err != nil {
 		return err
@@ -229,6 +248,16 @@ func (r *runtime) forget(name string) error {
 	if err != nil {
 		return err
 	}
+	revoke := gone.Made && !keep
+	var failure error
+	if revoke {
+		if _, failure = profile.Address(gone.URL, gone.Insecure || r.Insecure); failure == nil {
+			failure = r.revoke(destination{url: gone.URL, token: gone.Token})
+		}
+		if r.Err() != nil {
+			return context.Cause(r)
+		}
+	}
 	delete(set.Profiles, name)
 	if set.Current == name {
 		set.Current = ""
@@ -236,8 +265,19 @@ func (r *runtime) forget(name string) error {
 	if err := set.Save(); err != nil {
 		return err
 	}
-	return r.console.Result(map[string]string{"removed": name, "url": gone.URL}, func() {
-		r.console.Note("Forgot %s. The token is valid until it expires or is revoked: %s", name, gone.URL+tokensPage)
+	if failure != nil {
+		r.console.Warn("The token of %s lives on (%s): revoke it on %s", name, client.Message(failure), gone.URL+tokensPage)
+	}
+	revoked := revoke && failure == nil
+	return r.console.Result(map[string]any{"removed": name, "url": gone.URL, "revoked": revoked}, func() {
+		switch {
+		case revoked:
+			r.console.Note("Forgot %s and revoked its token.", name)
+		case failure != nil:
+			r.console.Note("Forgot %s.", name)
+		default:
+			r.console.Note("Forgot %s. The token is valid until it expires or is revoked: %s", name, gone.URL+tokensPage)
+		}
 	})
 }
 
@@ -320,10 +360,11 @@ func (c profilesUse) Run(r *runtime) error {
 }
 
 type profilesRemove struct {
-	Name string `arg:"" name:"profile" help:"Name of the profile."`
+	Name      string `arg:"" name:"profile" help:"Name of the profile."`
+	KeepToken bool   `help:"Leave the token valid."`
 }
 
-// Run forgets a profile.
+// Run does the same as logout.
 func (c profilesRemove) Run(r *runtime) error {
-	return r.forget(c.Name)
+	return r.forget(c.Name, c.KeepToken)
 }

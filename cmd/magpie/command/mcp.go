@@ -15,28 +15,26 @@ import (
 )
 
 // mcpCommand is a local server of the Model Context Protocol for programs that
-// start one. It passes everything to the endpoint of a Magpie.
+// start one. It passes everything to the endpoint of a Magpie, with the token of a profile
+// or an API key.
 type mcpCommand struct {
-	URL string `name:"url" placeholder:"URL" help:"Address of Magpie; BASE_URL, or LISTEN_ADDR, when left out."`
-	Key string `name:"key" env:"MAGPIE_API_KEY" placeholder:"KEY" help:"A secret API key. Set MAGPIE_API_KEY instead, since arguments are visible to other users of the machine."`
+	URL string `name:"url" placeholder:"URL" help:"Address of Magpie, with an API key; BASE_URL, or LISTEN_ADDR, when left out."`
+	Key string `name:"key" env:"MAGPIE_API_KEY" placeholder:"KEY" help:"A secret API key, instead of the token of a profile. Set MAGPIE_API_KEY instead, since arguments are visible to other users of the machine."`
 }
 
 // Run serves until the input ends.
 func (c *mcpCommand) Run(r *runtime) error {
-	if c.Key == "" {
-		return errors.New("set MAGPIE_API_KEY to a secret API key; magpie keys create makes one")
-	}
-	address := strings.TrimSuffix(c.URL, "/")
-	if address == "" {
-		settings, err := r.settings(nil)
-		if err != nil {
-			return err
-		}
-		address = settings.PublicURL()
+	address, credential, err := c.reach(r)
+	if err != nil {
+		return err
 	}
 	client := protocol.NewClient(&protocol.Implementation{Name: "magpie-mcp", Version: system.Version()}, &protocol.ClientOptions{Capabilities: &protocol.ClientCapabilities{}})
 	session, err := client.Connect(r, &protocol.StreamableClientTransport{
-		Endpoint: address + mcp.Path, HTTPClient: &http.Client{Transport: bearerTransport(c.Key)}, DisableStandaloneSSE: true,
+		Endpoint: address + mcp.Path, DisableStandaloneSSE: true,
+		HTTPClient: &http.Client{
+			Transport:     bearerTransport(credential),
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the credential is for this address
+		},
 	}, nil)
 	if err != nil {
 		return fmt.Errorf("connect to %s%s: %w", address, mcp.Path, err)
@@ -47,6 +45,29 @@ func (c *mcpCommand) Run(r *runtime) error {
 		return nil
 	}
 	return err
+}
+
+// reach returns the address of the Magpie and the credential for it: an API key, or the
+// token of the profile or the settings.
+func (c *mcpCommand) reach(r *runtime) (address, credential string, err error) {
+	settings, err := r.settings(nil)
+	if err != nil {
+		return "", "", err
+	}
+	if c.Key != "" && r.Profile == "" {
+		return orElse(strings.TrimSuffix(c.URL, "/"), settings.PublicURL()), c.Key, nil
+	}
+	if c.URL != "" {
+		return "", "", usagef("--url is for an API key; a profile or MAGPIE_URL has its address")
+	}
+	to, err := r.remote()
+	switch {
+	case err != nil:
+		return "", "", err
+	case to == nil:
+		return "", "", errors.New("log in with `magpie login URL`, or set MAGPIE_API_KEY to a secret API key; magpie keys create makes one")
+	}
+	return to.url, to.token, nil
 }
 
 // openWriter is a writer that stays open.

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -343,13 +345,28 @@ func TestTheCommandServesALocalProgram(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	ada := s.furnish("Ada")
+	t.Run("by key", func(t *testing.T) { s.serveLocally(t, ada.document, "mcp", "--url", s.url, "--key", ada.secretKey) })
+	_, token := s.mint("Editor")
+	settings := filepath.Join(t.TempDir(), "settings")
+	if err := os.WriteFile(settings, []byte("MAGPIE_URL="+s.url+"\nMAGPIE_TOKEN="+token+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("by token", func(t *testing.T) { s.serveLocally(t, ada.document, "--config", settings, "mcp") })
+	var said bytes.Buffer
+	if code := command.Run(t.Context(), []string{"mcp", "--url", s.url, "--key", "svc_sk_x"}, command.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &said}); code != 1 || !strings.Contains(said.String(), "connect to") {
+		t.Errorf("a bad key: %d %s", code, said.String())
+	}
+}
+
+func (s *service) serveLocally(t *testing.T, document string, arguments ...string) {
+	t.Helper()
 	fromClient, toCommand := io.Pipe()
 	fromCommand, toClient := io.Pipe()
 	ctx, cancel := context.WithCancel(t.Context())
 	var errors strings.Builder
 	ended := make(chan int, 1)
 	go func() {
-		ended <- command.Run(ctx, []string{"mcp", "--url", s.url, "--key", ada.secretKey}, command.Streams{In: fromClient, Out: toClient, Err: &errors})
+		ended <- command.Run(ctx, arguments, command.Streams{In: fromClient, Out: toClient, Err: &errors})
 	}()
 	client := protocol.NewClient(&protocol.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := client.Connect(t.Context(), &protocol.IOTransport{Reader: fromCommand, Writer: toCommand}, nil)
@@ -359,13 +376,13 @@ func TestTheCommandServesALocalProgram(t *testing.T) {
 	if listed, err := session.ListTools(t.Context(), nil); err != nil || len(listed.Tools) != 5 {
 		t.Errorf("%+v %v", listed, err)
 	}
-	if text, failed := s.tool(session, "search", map[string]any{"query": "where is the " + canary, "min_score": 0}, nil); failed || !strings.Contains(text, ada.document) {
+	if text, failed := s.tool(session, "search", map[string]any{"query": "where is the " + canary, "min_score": 0}, nil); failed || !strings.Contains(text, document) {
 		t.Errorf("search: %s", text)
 	}
 	if text, failed := s.tool(session, "fetch", map[string]any{"id": "x"}, nil); !failed || !strings.Contains(text, "id: must be an id") {
 		t.Errorf("fetch: %s", text)
 	}
-	if read, err := session.ReadResource(t.Context(), &protocol.ReadResourceParams{URI: "magpie://document/" + ada.document}); err != nil || len(read.Contents) != 1 {
+	if read, err := session.ReadResource(t.Context(), &protocol.ReadResourceParams{URI: "magpie://document/" + document}); err != nil || len(read.Contents) != 1 {
 		t.Errorf("resource: %+v %v", read, err)
 	}
 	_ = session.Close()
@@ -373,9 +390,5 @@ func TestTheCommandServesALocalProgram(t *testing.T) {
 	_ = toCommand.Close()
 	if code := <-ended; code != 0 {
 		t.Errorf("the command ended with %d: %s", code, errors.String())
-	}
-	var said bytes.Buffer
-	if code := command.Run(t.Context(), []string{"mcp", "--url", s.url, "--key", "svc_sk_x"}, command.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &said}); code != 1 || !strings.Contains(said.String(), "connect to") {
-		t.Errorf("a bad key: %d %s", code, said.String())
 	}
 }

@@ -78,7 +78,7 @@ func TestProgramsUseTheManagementInterfacesByToken(t *testing.T) {
 		{"a wrong checksum", wrong, http.MethodGet, list, "", 401, "Invalid token"},
 		{"a wrong checksum at GraphQL", wrong, http.MethodPost, "/graphql", `{"query": "{ limits { uploadFiles } }"}`, 401, "Invalid token"},
 		{"the public interface", secret, http.MethodPost, search, `{"query": "key"}`, 401, "Tokens are for /api/v1 and /graphql"},
-		{"the Model Context Protocol", secret, http.MethodPost, "/mcp", `{"jsonrpc": "2.0", "id": 1, "method": "ping"}`, 401, ""},
+		{"the Model Context Protocol without a person", service.Data.Secret, http.MethodPost, "/mcp", `{"jsonrpc": "2.0", "id": 1, "method": "ping"}`, 401, "not valid"},
 		{"a key", "svc_sk_x", http.MethodGet, list, "", 401, "API keys are for /v1"},
 		{"a query string", "", http.MethodGet, list + "?access_token=" + secret, "", 401, "Session required"},
 		{"a query string at GraphQL", "", http.MethodPost, "/graphql?access_token=" + secret, `{"query": "{ me { role } }"}`, 200, "unauthorized"},

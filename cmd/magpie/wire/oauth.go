@@ -56,7 +56,7 @@ func (a *App) openSignOn() {
 	a.Applications = application.New(application.Options{
 		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, SignOn: a.SignOn, Flows: flows, Secrets: a.Secrets, Attempts: a.limiter,
 		HTTP:   &http.Client{Transport: tracing.Transport(metadata), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
-		Issuer: c.PublicURL(), Resource: c.PublicURL() + mcp.Path, Log: a.Log, Now: a.now,
+		Issuer: c.PublicURL(), Dashboard: c.DashboardAddress(), Resource: c.PublicURL() + mcp.Path, Log: a.Log, Now: a.now,
 	})
 	a.closers = append(a.closers, func() error { metadata.CloseIdleConnections(); return nil })
 }

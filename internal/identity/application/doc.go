@@ -4,6 +4,9 @@
 // in and agrees; the program exchanges the code, with PKCE, for tokens of a session
 // of that person, which the person sees and ends among their sessions.
 //
+// The command line is a client, too, which needs no registration and asks for a personal
+// token, on a page of the dashboard.
+//
 // A registration is not stored: the client id is the sealed registration itself, so
 // that nobody can fill the database.
 //

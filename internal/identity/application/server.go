@@ -73,6 +73,8 @@ type Options struct {
 	HTTP *http.Client
 	// Issuer is the public address of the service, without a trailing slash.
 	Issuer string
+	// Dashboard is the address of the dashboard, without a trailing slash.
+	Dashboard string
 	// Resource is the URL of the protected resource.
 	Resource string
 	Log      *slog.Logger
@@ -109,8 +111,12 @@ func (s *Server) Issuer() string { return s.o.Issuer }
 // Resource returns the URL of the protected resource.
 func (s *Server) Resource() string { return s.o.Resource }
 
-// Authenticate returns the viewer of an access token for the resource.
+// Authenticate returns the viewer of an access token for the resource, or of a personal
+// token, which is for what its groups say.
 func (s *Server) Authenticate(ctx context.Context, token string) (viewer.Viewer, error) {
+	if strings.HasPrefix(token, authn.PersonalTokenPrefix) {
+		return s.o.Accounts.Authenticate(ctx, token)
+	}
 	return s.o.Accounts.AuthenticateApplication(ctx, token, s.o.Resource)
 }
 
@@ -132,9 +138,9 @@ func (s *Server) limit(ctx context.Context, what string, limit int, period time.
 }
 
 // Request is an authorization request (RFC 6749, section 4.1.1, with PKCE and RFC
-// 8707).
+// 8707). Device is the name of the machine of the command line.
 type Request struct {
-	ResponseType, ClientID, RedirectURI, State, CodeChallenge, CodeChallengeMethod, Scope, Resource string
+	ResponseType, ClientID, RedirectURI, State, CodeChallenge, CodeChallengeMethod, Scope, Resource, Device string
 }
 
 // pending is a request that waits for its person.
@@ -173,10 +179,15 @@ const maxCollections = 12
 
 // Begin checks a request and stores it. binding is a secret of the browser. An
 // *Error with redirect "" must be shown to the person; otherwise the browser is
-// redirected there, which tells the client.
+// redirected there, which tells the client. A request of the CommandLine is not stored:
+// the browser is redirected to the page of the dashboard that asks the person.
 func (s *Server) Begin(ctx context.Context, r Request, binding string) (page Page, redirect string, err error) {
 	if err := s.limit(ctx, "authorize", exchangesPerMinute, time.Minute); err != nil {
 		return Page{}, "", err
+	}
+	if r.ClientID == CommandLine {
+		redirect, err = s.beginLogin(r)
+		return Page{}, redirect, err
 	}
 	c, err := s.client(ctx, r.ClientID)
 	if err != nil {
@@ -467,7 +478,7 @@ func (s *Server) Exchange(ctx context.Context, r TokenRequest) (authn.Tokens, er
 func (s *Server) exchangeCode(ctx context.Context, r TokenRequest) (authn.Tokens, error) {
 	var g grant
 	if err := s.o.Flows.Take(ctx, codePurpose, r.Code, &g); errors.Is(err, oauth.ErrNoFlow) {
-		return authn.Tokens{}, &Error{"invalid_grant", "the code is not valid, was used before or has expired"}
+		return authn.Tokens{}, errInvalidCode()
 	} else if err != nil {
 		return authn.Tokens{}, apierr.Wrap("read an authorization code", err)
 	}
@@ -475,15 +486,31 @@ func (s *Server) exchangeCode(ctx context.Context, r TokenRequest) (authn.Tokens
 	case g.Client != r.ClientID:
 		return authn.Tokens{}, &Error{"invalid_grant", "the code was given to another client"}
 	case r.RedirectURI != "" && r.RedirectURI != g.RedirectURI:
-		return authn.Tokens{}, &Error{"invalid_grant", "redirect_uri is not that of the authorization request"}
+		return authn.Tokens{}, errOtherRedirect()
 	case !verifies(r.CodeVerifier, g.Challenge):
-		return authn.Tokens{}, &Error{"invalid_grant", "code_verifier does not fit code_challenge"}
+		return authn.Tokens{}, errWrongVerifier()
 	}
 	tokens, err := s.o.Accounts.ConnectApplication(ctx, g.Person, g.Workspace, authn.Application{ClientID: g.Client, Name: g.Name, Audience: s.o.Resource})
 	if err != nil && apierr.From(err).Code == apierr.CodeNotFound {
-		return authn.Tokens{}, &Error{"invalid_grant", "the person is no longer a member of the workspace"}
+		return authn.Tokens{}, errNoMember()
 	}
 	return tokens, err
+}
+
+func errInvalidCode() error {
+	return &Error{"invalid_grant", "the code is not valid, was used before or has expired"}
+}
+
+func errOtherRedirect() error {
+	return &Error{"invalid_grant", "redirect_uri is not that of the authorization request"}
+}
+
+func errWrongVerifier() error {
+	return &Error{"invalid_grant", "code_verifier does not fit code_challenge"}
+}
+
+func errNoMember() error {
+	return &Error{"invalid_grant", "the person is no longer a member of the workspace"}
 }
 
 // Revoke ends the access of a refresh token (RFC 7009).

@@ -17,6 +17,7 @@ import (
 	"github.com/magpie-search/magpie/ent/workspace"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/apierr/check"
+	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/store/lookup"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -51,6 +52,8 @@ type TokenDraft struct {
 	// ExpiresAt is nil for the default: TokenLifetime for a personal token, never for a
 	// service token.
 	ExpiresAt *time.Time
+	// Numbered adds a number to a name that a valid token has, instead of failing.
+	Numbered bool
 }
 
 // CreatedToken is a new token. Secret is not stored.
@@ -62,22 +65,35 @@ type CreatedToken struct {
 // CreatePersonalToken creates a token that acts as the viewer in their workspace. The
 // viewer must have signed in.
 func (a *Accounts) CreatePersonalToken(ctx context.Context, in TokenDraft) (*CreatedToken, error) {
-	v, err := requirePerson(ctx)
+	in, err := a.CheckPersonalToken(ctx, in)
 	if err != nil {
 		return nil, err
+	}
+	v, _ := viewer.From(ctx) // checked
+	return a.createToken(ctx, v, in, PersonalTokenPrefix)
+}
+
+// CheckPersonalToken returns the draft with its defaults, or the error of CreatePersonalToken,
+// as far as it does not depend on other tokens.
+func (a *Accounts) CheckPersonalToken(ctx context.Context, in TokenDraft) (TokenDraft, error) {
+	v, err := requirePerson(ctx)
+	if err != nil {
+		return in, err
 	}
 	now := a.timestamp()
 	if in.ExpiresAt == nil {
 		until := now.Add(TokenLifetime)
 		in.ExpiresAt = &until
 	}
-	if in.ExpiresAt.After(now.Add(MaxTokenLifetime)) {
-		return nil, apierr.Invalid("expiresAt", "must be at most 366 days from now")
+	switch {
+	case in.ExpiresAt.After(now.Add(MaxTokenLifetime)):
+		return in, apierr.Invalid("expiresAt", "must be at most 366 days from now")
+	case in.Groups != nil && len(in.Groups) == 0:
+		return in, apierr.Invalid("groups", "must name at least one group, or be left out")
+	case in.Role != "" && !v.Role.AtLeast(in.Role):
+		return in, errRoleAboveMaker()
 	}
-	if in.Groups != nil && len(in.Groups) == 0 {
-		return nil, apierr.Invalid("groups", "must name at least one group, or be left out")
-	}
-	return a.createToken(ctx, v, in, PersonalTokenPrefix)
+	return a.checkToken(v, in)
 }
 
 // CreateServiceToken creates a token of the viewer's workspace. Its role is not above
@@ -98,18 +114,29 @@ func (a *Accounts) CreateServiceToken(ctx context.Context, in TokenDraft) (*Crea
 	return a.createToken(ctx, v, in, ServiceTokenPrefix)
 }
 
-func (a *Accounts) createToken(ctx context.Context, v viewer.Viewer, in TokenDraft, prefix string) (*CreatedToken, error) {
+// checkToken checks what holds for all tokens, except the role of their maker.
+func (a *Accounts) checkToken(v viewer.Viewer, in TokenDraft) (TokenDraft, error) {
 	if v.Token != uuid.Nil {
-		return nil, apierr.New(apierr.Forbidden, "A token cannot create tokens; sign in")
+		return in, apierr.New(apierr.Forbidden, "A token cannot create tokens; sign in")
 	}
 	name, err := check.Label("name", in.Name, check.MaxName)
 	if err != nil {
-		return nil, err
+		return in, err
 	}
-	if err := a.checkTokenExpiry(&in.ExpiresAt); err != nil {
-		return nil, err
-	}
+	in.Name = name
 	slices.Sort(in.Groups)
+	return in, a.checkTokenExpiry(&in.ExpiresAt)
+}
+
+func errRoleAboveMaker() error {
+	return apierr.New(apierr.Forbidden, "Your role does not allow this; a token has no role above its maker's")
+}
+
+func (a *Accounts) createToken(ctx context.Context, v viewer.Viewer, in TokenDraft, prefix string) (*CreatedToken, error) {
+	in, err := a.checkToken(v, in)
+	if err != nil {
+		return nil, err
+	}
 	made := &CreatedToken{Secret: newAccessToken(prefix)}
 	err = transaction.In(ctx, a.ent, func(ctx context.Context, client *ent.Client) error {
 		system := asSystem(ctx)
@@ -122,9 +149,9 @@ func (a *Accounts) createToken(ctx context.Context, v viewer.Viewer, in TokenDra
 		case !personal && !role.AtLeast(viewer.RoleAdmin):
 			return apierr.New(apierr.Forbidden, "Your role does not allow this; it needs the role admin")
 		case in.Role != "" && !role.AtLeast(in.Role):
-			return apierr.New(apierr.Forbidden, "Your role does not allow this; a token has no role above its maker's")
+			return errRoleAboveMaker()
 		}
-		create := client.Token.Create().SetWorkspaceID(v.Workspace).SetName(name).SetHash(hash(made.Secret)).SetHint(made.Secret[:tokenHint]).
+		create := client.Token.Create().SetWorkspaceID(v.Workspace).SetHash(hash(made.Secret)).SetHint(made.Secret[:tokenHint]).
 			SetNillableExpiresAt(in.ExpiresAt)
 		owner, most := token.UserIDIsNil(), MaxServiceTokens
 		if personal {
@@ -140,9 +167,11 @@ func (a *Accounts) createToken(ctx context.Context, v viewer.Viewer, in TokenDra
 		if in.Groups != nil {
 			create.SetGroups(groupNames(in.Groups))
 		}
-		if err := a.checkRoom(system, client, v.Workspace, owner, name, most); err != nil {
+		name, err := a.checkRoom(system, client, v.Workspace, owner, in, most)
+		if err != nil {
 			return err
 		}
+		create.SetName(name)
 		made.Row, err = create.Save(system)
 		return err
 	})
@@ -173,25 +202,34 @@ func (a *Accounts) lockMaker(system context.Context, client *ent.Client, v viewe
 	return roleOf(row.Role), nil
 }
 
-// checkRoom deletes tokens of an owner that ended long ago, and fails if the valid ones
-// are too many, or one has the name.
-func (a *Accounts) checkRoom(system context.Context, client *ent.Client, workspace uuid.UUID, owner predicate.Token, name string, most int) error {
+// checkRoom deletes tokens of an owner that ended long ago, and returns the name of a new
+// one. It fails if the valid ones are too many, or one has the name.
+func (a *Accounts) checkRoom(system context.Context, client *ent.Client, workspace uuid.UUID, owner predicate.Token, in TokenDraft, most int) (string, error) {
 	now := a.now()
 	before := now.Add(-tokenRetention)
 	if _, err := client.Token.Delete().Where(token.WorkspaceID(workspace), owner, token.Or(token.RevokedAtLT(before), token.ExpiresAtLT(before))).Exec(system); err != nil {
-		return err
+		return "", err
 	}
 	names, err := client.Token.Query().Where(token.WorkspaceID(workspace), owner, token.RevokedAtIsNil(), token.Or(token.ExpiresAtIsNil(), token.ExpiresAtGT(now))).
 		Select(token.FieldName).Strings(system)
-	switch {
-	case err != nil:
-		return err
-	case len(names) >= most:
-		return apierr.New(apierr.Conflict, fmt.Sprintf("There are %d valid tokens already, which is the most; revoke some", len(names)))
-	case slices.ContainsFunc(names, func(other string) bool { return strings.EqualFold(other, name) }):
-		return apierr.New(apierr.Conflict, "A valid token has this name already")
+	if err != nil {
+		return "", err
 	}
-	return nil
+	if len(names) >= most {
+		return "", apierr.New(apierr.Conflict, fmt.Sprintf("There are %d valid tokens already, which is the most; revoke some", len(names)))
+	}
+	taken := func(name string) bool {
+		return slices.ContainsFunc(names, func(other string) bool { return strings.EqualFold(other, name) })
+	}
+	name := in.Name
+	for number := 2; taken(name); number++ {
+		if !in.Numbered {
+			return "", apierr.New(apierr.Conflict, "A valid token has this name already")
+		}
+		suffix := fmt.Sprintf(" (%d)", number)
+		name = safetext.Truncate(in.Name, check.MaxName-len(suffix)) + suffix
+	}
+	return name, nil
 }
 
 func (a *Accounts) checkTokenExpiry(at **time.Time) error {

@@ -93,8 +93,11 @@ func pages() []struct{ path, role string } {
 // doors are the pages of visitors, and those that end a way through another service. Their alerts are what they are for.
 func doors() (visitors, returning []string) {
 	return []string{"/sign-in", "/sign-up", "/reset-password#token=x", "/accept-invitation#token=x", "/oidc#error=forbidden", "/saml#error=forbidden"},
-		[]string{"/oauth-done?oauth=connected&provider=github", "/oauth-confirm"}
+		[]string{"/oauth-done?oauth=connected&provider=github", "/oauth-confirm", loginPage}
 }
+
+// loginPage is where the command line asks for a token.
+const loginPage = "/command-line#redirect_uri=http%3A%2F%2F127.0.0.1%3A1234%2Fcallback&state=s&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&device=laptop"
 
 // address puts the ids of the world into a path.
 func (m *world) address(path string) string {

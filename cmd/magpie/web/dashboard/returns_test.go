@@ -27,6 +27,8 @@ func comingBack(t *testing.T, m *world) {
 		{"/oauth-done?oauth=failed&provider=github&error=strange&connector={connector}", "The service did not give access.", "/connectors/{connector}"},
 		{"/oauth-confirm", "There is nothing to connect at this address.", ""},
 		{"/oauth-confirm#oauth=confirm&provider=github&state=unknown&code=1", "A connection works once, for ten minutes", ""},
+		{"/command-line", "There is nothing to answer at this address.", ""},
+		{"/command-line#redirect_uri=https%3A%2F%2Fevil.example.com%2Fcallback&state=s&code_challenge=x", "There is nothing to answer at this address.", ""},
 		{"/integrations/{integration}?oauth=connected", "The account is connected.", ""},
 		{"/integrations/{integration}?oauth=failed&error_description=You+said+no", "You said no", ""},
 	} {

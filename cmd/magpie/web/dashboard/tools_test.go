@@ -95,6 +95,7 @@ func TestIntegrations(t *testing.T) {
 	t.Run("every provider that sends", func(t *testing.T) { everyProviderThatSends(t, m) })
 	t.Run("tools of an endpoint", func(t *testing.T) { toolsOfAnEndpoint(t, m) })
 	t.Run("coming back", func(t *testing.T) { comingBack(t, m) })
+	t.Run("command line", func(t *testing.T) { commandLineFlow(t, m) })
 }
 
 func everyProviderOfTools(t *testing.T, m *world) {

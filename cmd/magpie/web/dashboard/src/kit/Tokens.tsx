@@ -1,16 +1,14 @@
-import { Button, Code, Group, Loader, Modal, MultiSelect, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Code, Group, Loader, Modal, Stack, Text } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useQuery } from 'urql';
-import { problemOf } from '../api/errors';
-import type { OperationGroup, Role } from '../gql/schema';
+import type { problemOf } from '../api/errors';
 import { formatDate, t, tValue } from '../i18n';
-import { dayOf, endOf } from '../i18n/zone';
-import { includes, useMe } from '../session/Me';
 import { ShownOnce } from './Copy';
 import { confirm } from './confirm';
 import { ProblemNotice } from './Problem';
 import { Status } from './Status';
 import { Ago } from './Time';
+import { personalInput, TokenFields, useTokenDraft } from './TokenFields';
 import {
   type TokenRowFragment,
   TokensCreatePersonalDocument,
@@ -20,22 +18,6 @@ import {
   TokensRevokeDocument,
 } from './tokens.gql';
 import { useAction } from './useAction';
-
-const groups: OperationGroup[] = [
-  'SEARCH',
-  'COLLECTIONS',
-  'CONNECTORS',
-  'DOCUMENTS',
-  'DATABASES',
-  'AGENTS',
-  'AUTOMATIONS',
-  'PEOPLE',
-  'KEYS',
-  'SETTINGS',
-];
-
-// What only service tokens can do.
-const serviceGroups: OperationGroup[] = [...groups, 'SCIM'];
 
 // PersonalTokens has the person's own tokens in the workspace.
 export function PersonalTokens() {
@@ -128,28 +110,17 @@ function TokenList({ tokens, error, again, service }: ListProps) {
 
 // NewToken makes a token and shows it once.
 function NewToken({ service, onMade, onClose }: { service: boolean; onMade: () => void; onClose: () => void }) {
-  const me = useMe();
-  const [name, setName] = useState('');
-  const [role, setRole] = useState<Role | null>(service ? 'VIEWER' : null);
-  const [chosen, setChosen] = useState<OperationGroup[]>([]);
-  const [expiresOn, setExpiresOn] = useState('');
+  const { draft, change } = useTokenDraft(service);
   const [secret, setSecret] = useState<string | null>(null);
   const personal = useAction(TokensCreatePersonalDocument, { quiet: true });
   const forWorkspace = useAction(TokensCreateServiceDocument, { quiet: true });
   const failure = service ? forWorkspace.error : personal.error;
-  const problem = failure ? problemOf(failure) : null;
-  const error = (field: string) => (problem?.field === field ? problem.message : undefined);
-  const roles = (['VIEWER', 'EDITOR', 'ADMIN', 'OWNER'] as Role[]).filter((one) => includes(me.role, one) && !(service && one === 'OWNER'));
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    const expiresAt = endOf(expiresOn);
-    let made: string | undefined;
-    if (service) {
-      made = (await forWorkspace.run({ input: { name, role: role ?? 'VIEWER', groups: chosen, expiresAt } }))?.createServiceToken.secret;
-    } else {
-      const input = { name, role, groups: chosen.length > 0 ? chosen : null, expiresAt };
-      made = (await personal.run({ input }))?.createPersonalToken.secret;
-    }
+    const input = personalInput(draft);
+    const made = service
+      ? (await forWorkspace.run({ input: { ...input, role: draft.role ?? 'VIEWER', groups: draft.groups } }))?.createServiceToken.secret
+      : (await personal.run({ input }))?.createPersonalToken.secret;
     if (!made) return;
     setSecret(made);
     onMade();
@@ -174,44 +145,7 @@ function NewToken({ service, onMade, onClose }: { service: boolean; onMade: () =
         <form onSubmit={submit}>
           <Stack>
             {failure && <ProblemNotice error={failure} />}
-            <TextInput
-              label={t('common.name')}
-              required
-              maxLength={200}
-              value={name}
-              onChange={(event) => setName(event.currentTarget.value)}
-              error={error('name')}
-              data-autofocus
-            />
-            <Select
-              label={t('common.tokens.role')}
-              placeholder={service ? undefined : t('common.tokens.myRole')}
-              data={roles.map((value) => ({ value, label: tValue(`common.role.${value}`, value) }))}
-              value={role}
-              onChange={(value) => setRole(value as Role | null)}
-              clearable={!service}
-              clearButtonProps={{ 'aria-label': t('common.clear') }}
-              allowDeselect={!service}
-              error={error('role')}
-            />
-            <MultiSelect
-              label={t('common.tokens.groups')}
-              placeholder={service || chosen.length > 0 ? undefined : t('common.tokens.everything')}
-              required={service}
-              data={(service ? serviceGroups : groups).map((value) => ({ value, label: tValue(`common.tokens.group.${value}`, value) }))}
-              value={chosen}
-              onChange={(value) => setChosen(value as OperationGroup[])}
-              error={error('groups')}
-            />
-            <TextInput
-              type="date"
-              label={t('common.tokens.expiresOn')}
-              description={service ? t('common.tokens.expiresService') : t('common.tokens.expiresPersonal')}
-              min={dayOf(Date.now())}
-              value={expiresOn}
-              onChange={(event) => setExpiresOn(event.currentTarget.value)}
-              error={error('expiresAt')}
-            />
+            <TokenFields service={service} draft={draft} change={change} failure={failure} />
             <Group justify="flex-end">
               <Button variant="default" onClick={onClose}>
                 {t('common.cancel')}

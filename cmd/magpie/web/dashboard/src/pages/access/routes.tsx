@@ -1,4 +1,4 @@
-// The pages of people who are not signed in, and where connections by OAuth return to.
+// The pages of people who are not signed in, where connections by OAuth return to, and where the command line asks for a token.
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { text } from '../../app/params';
 import { rootRoute, shellRoute } from '../../app/root';
@@ -79,6 +79,13 @@ const oauthConfirm = createRoute({
   component: lazyRouteComponent(() => import('./OAuthConfirm'), 'OAuthConfirm'),
 });
 
+const commandLine = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/command-line',
+  loader: messages,
+  component: lazyRouteComponent(() => import('./CommandLine'), 'CommandLine'),
+});
+
 interface OAuthSearch {
   oauth?: string;
   provider?: string;
@@ -108,4 +115,4 @@ const oauthDone = createRoute({
 
 export const accessRoutes = [signIn, signUp, acceptInvitation, resetPassword, oidc, saml] as const;
 
-export const oauthRoutes = [oauthConfirm, oauthDone] as const;
+export const oauthRoutes = [oauthConfirm, oauthDone, commandLine] as const;
