@@ -63,8 +63,14 @@ func TestAPersonGivesTheCommandLineAToken(t *testing.T) {
 	if s.graphql(&mine, `{ myTokens { name status role } }`, nil); len(mine.MyTokens) != 2 || mine.MyTokens[0].Name != "Laptop (2)" || mine.MyTokens[1].Role != "VIEWER" {
 		t.Fatalf("%+v", mine)
 	}
-	if log := s.call(http.MethodGet, "/api/v1/audit", nil); !strings.Contains(log.body, "token.create") || !strings.Contains(log.body, "Laptop (2)") {
-		t.Errorf("the audit log: %s", log.body)
+	var log struct {
+		AuditLog struct {
+			Edges []struct{ Node struct{ Action, TargetName, ActorName string } }
+		}
+	}
+	s.graphql(&log, `{ auditLog(first: 1) { edges { node { action targetName actorName } } } }`, nil)
+	if e := log.AuditLog.Edges; len(e) != 1 || e[0].Node.Action != "token.create" || e[0].Node.TargetName != "Laptop (2)" || e[0].Node.ActorName != email {
+		t.Errorf("the audit log: %+v", e)
 	}
 	session := s.token
 	for token, want := range map[string]int{made.Access: http.StatusForbidden, again.Access: http.StatusOK} {
