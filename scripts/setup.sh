@@ -5,8 +5,8 @@
 # nothing and ends at once. It never starts a system service.
 #
 #   scripts/setup.sh          install what is missing
-#   scripts/setup.sh --tests  the same, and what the tests use: a browser, MariaDB, ClickHouse, FreeTDS, Prometheus, Node.js,
-#                             and other people's GraphQL clients
+#   scripts/setup.sh --tests  the same, and what the tests use: a browser, MariaDB, ClickHouse, FreeTDS, zsh, fish, groff,
+#                             Prometheus, Node.js, and other people's GraphQL clients
 #   scripts/setup.sh --check  only say what is missing; exit 1 if anything is
 set -euo pipefail
 
@@ -119,6 +119,10 @@ clickhouse_ready() {
 }
 # A client of SQL Server's protocol that is not ours (internal/testkit/tdsserver).
 freetds_ready() { have tsql; }
+# The shells whose completion is tried, and what checks the manual pages.
+zsh_ready() { have zsh; }
+fish_ready() { have fish; }
+groff_ready() { have groff; }
 
 # The servers that the tests of the tools for Prometheus start (internal/devstack).
 prometheus_ready() { have prometheus && have promtool; }
@@ -144,7 +148,7 @@ install_clients() {
 # What is missing, on one line.
 missing() {
   local part list='' parts='certificates go compiler make postgres pgvector redis'
-  if $for_tests; then parts="$parts browser mariadb clickhouse freetds prometheus alertmanager node clients"; fi
+  if $for_tests; then parts="$parts browser mariadb clickhouse freetds zsh fish groff prometheus alertmanager node clients"; fi
   for part in $parts; do
     "${part}_ready" || list="$list $part"
   done
@@ -213,7 +217,7 @@ loud_services() {
 }
 
 setup_debian() {
-  local packages=() version bin
+  local packages=() version bin part
   read_package_lists
   if needs certificates; then packages+=(ca-certificates); fi
   if needs go; then
@@ -243,6 +247,9 @@ setup_debian() {
     packages+=(clickhouse-server)
   fi
   if needs freetds; then packages+=(freetds-bin); fi
+  for part in zsh fish groff; do
+    if needs "$part"; then packages+=("$part"); fi
+  done
   if needs prometheus; then packages+=(prometheus); fi
   if needs alertmanager; then packages+=(prometheus-alertmanager); fi
   if needs node; then
@@ -262,7 +269,7 @@ setup_debian() {
 }
 
 setup_homebrew() {
-  local packages=()
+  local packages=() part
   if needs compiler || needs make; then fail "the command line developer tools are missing; run: xcode-select --install"; fi
   have brew || fail "Homebrew was not found. Install it, or install these yourself: $need (PostgreSQL $postgres_wanted+, pgvector $vector_wanted+, Redis)."
   if needs go; then packages+=(go); fi
@@ -272,6 +279,9 @@ setup_homebrew() {
   if needs mariadb; then packages+=(mariadb); fi
   if needs clickhouse; then fail "the tests need a ClickHouse server; run: brew install --cask clickhouse, and link clickhouse-server to it"; fi
   if needs freetds; then packages+=(freetds); fi
+  for part in zsh fish groff; do
+    if needs "$part"; then packages+=("$part"); fi
+  done
   if needs prometheus; then packages+=(prometheus); fi
   if needs alertmanager; then packages+=(alertmanager); fi
   if needs node; then packages+=(node); fi

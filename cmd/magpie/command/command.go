@@ -185,7 +185,7 @@ func Run(ctx context.Context, arguments []string, streams Streams) (code int) {
 		arguments = []string{"--help"}
 	}
 	if arguments[0] == completeWord {
-		complete(streams.Out, parser.Model.Node, arguments[1:])
+		(&runtime{Context: ctx, streams: streams, model: parser.Model.Node}).complete(arguments[1:])
 		return 0
 	}
 	parsed, err := parser.Parse(arguments)

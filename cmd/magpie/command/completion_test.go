@@ -7,13 +7,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
 )
 
 func TestWordsAreCompletedByTheDefinitionsOfTheHelp(t *testing.T) {
 	t.Parallel()
 	s := &shell{t: t}
+	settings := settingsFile(t, "MAGPIE_PROFILES="+filepath.Join(t.TempDir(), "profiles.json"))
 	complete := func(words ...string) []string {
-		return strings.Fields(s.ok(append([]string{"__complete", "bash"}, words...)...))
+		return strings.Fields(s.ok(append([]string{"__complete", "bash", "--config", settings}, words...)...))
 	}
 	for _, c := range []struct{ words, want string }{
 		{"conn", "connectors"}, {"connectors pa", "pause"}, {"connectors create --na", "--name"}, {"collections --qui", "--quiet"},
@@ -62,7 +65,7 @@ func TestManualPagesAreWholeAndWellFormed(t *testing.T) {
 	}
 	groff, err := exec.LookPath("groff")
 	if err != nil {
-		t.Skip("groff is not installed, which checks the pages")
+		t.Fatal("groff, which checks the pages, is missing; scripts/setup.sh --tests installs it")
 	}
 	for _, page := range result.Written {
 		var errs strings.Builder
@@ -74,21 +77,71 @@ func TestManualPagesAreWholeAndWellFormed(t *testing.T) {
 	}
 }
 
-func TestBashCompletesBySourcingTheScript(t *testing.T) {
-	t.Parallel()
-	bash, err := exec.LookPath("bash")
+// typed starts a shell on a script, in which the function magpie stands for the program and prints the words that it gets.
+func typed(t *testing.T, shell, script string, arguments ...string) string {
+	t.Helper()
+	path, err := exec.LookPath(shell)
 	if err != nil {
-		t.Skip("bash is not installed")
+		t.Fatalf("%s, whose completion is tried, is missing; scripts/setup.sh --tests installs it", shell)
 	}
+	out, err := exec.CommandContext(t.Context(), path, append(arguments, script)...).CombinedOutput()
+	if err != nil {
+		t.Errorf("%s: %v %s", shell, err, out)
+	}
+	return string(out)
+}
+
+func TestShellsCompleteByTheirScripts(t *testing.T) {
+	t.Parallel()
 	s := &shell{t: t, flags: []string{"--config", settingsFile(t)}}
-	// The function stands for the program and prints the words that it gets.
-	script := s.ok("completion", "bash") + `
-magpie() { printf '%s\n' "[$*]" "with blanks"; }
+	for name, c := range map[string]struct {
+		arguments    []string
+		before, then string
+		want         string
+	}{
+		"bash": {[]string{"--norc", "-c"}, `magpie() { printf '%s\n' "[$*]" 'with\ blanks'; }
+`, `
 COMP_WORDS=(magpie sync start); COMP_CWORD=2
 _magpie
-printf '%s|' "${COMPREPLY[@]}"`
-	out, err := exec.CommandContext(t.Context(), bash, "-c", script).CombinedOutput()
-	if err != nil || string(out) != "[__complete|bash|sync|start]|with blanks|" {
-		t.Errorf("%v %q", err, out)
+printf '%s|' "${COMPREPLY[@]}"`, `[__complete|bash|sync|start]|with\ blanks|`},
+		"zsh": {[]string{"-f", "-c"}, `autoload -Uz compinit && compinit -u -D
+magpie() { printf '%s\n' "[$*]" 'with blanks:help'; }
+_describe() { print -r -- "$1" "${(@P)2}"; }
+_files() { print files; }
+`, `
+print -r -- "$_comps[magpie]"
+words=(magpie sync 'st'); CURRENT=3
+_magpie
+magpie() { :; }
+_magpie`, "_magpie\nmagpie [__complete zsh sync st] with blanks:help\nfiles\n"},
+		"fish": {[]string{"--no-config", "-c"}, `function magpie; printf '%s\n' "[$argv]" "with blanks"; end
+`, `
+complete -C "magpie sync "`, "[__complete fish sync ]\nwith blanks\n"},
+	} {
+		script := c.before + s.ok("completion", name) + c.then
+		if got := typed(t, name, script, c.arguments...); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestNamesAreCompletedFromAMagpieOverHTTP(t *testing.T) {
+	t.Parallel()
+	m := stacktest.Start(t)
+	s := as(t, m, personalToken(m))
+	s.ok("collections", "create", "Hand book: A")
+	s.ok("connectors", "create", "--name", "Files", "--type", "file_upload", "--collection", "Hand book: A")
+	config := []string{"--config", s.flags[1]}
+	complete := func(shell string, words ...string) string {
+		return (&shell{t: t}).ok(append(append([]string{"__complete", shell}, config...), words...)...)
+	}
+	for _, c := range []struct{ shell, words, want string }{
+		{"bash", "sync|start|F", "Files\n"}, {"bash", "sync|status|", "Files\n"}, {"bash", "collections|show|", `Hand\ book:\ A` + "\n"}, {"bash", `collections|show|Hand\ b`, `Hand\ book:\ A` + "\n"},
+		{"bash", "documents|--collection|\"Hand", `Hand\ book:\ A` + "\n"}, {"fish", "documents|--collection=Ha", "--collection=Hand book: A\n"}, {"zsh", "collections|show|", `Hand book\: A` + "\n"},
+		{"bash", "tokens|revoke|", "Laptop\n"}, {"bash", "sync|start|x", ""},
+	} {
+		if got := complete(c.shell, strings.Split(c.words, "|")...); got != c.want {
+			t.Errorf("%s %s: %q", c.shell, c.words, got)
+		}
 	}
 }

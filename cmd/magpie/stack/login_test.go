@@ -65,7 +65,9 @@ func TestAPersonGivesTheCommandLineAToken(t *testing.T) {
 	}
 	var log struct {
 		AuditLog struct {
-			Edges []struct{ Node struct{ Action, TargetName, ActorName string } }
+			Edges []struct {
+				Node struct{ Action, TargetName, ActorName string }
+			}
 		}
 	}
 	s.graphql(&log, `{ auditLog(first: 1) { edges { node { action targetName actorName } } } }`, nil)
