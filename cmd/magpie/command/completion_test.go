@@ -132,8 +132,8 @@ func TestNamesAreCompletedFromAMagpieOverHTTP(t *testing.T) {
 	s.ok("collections", "create", "Hand book: A")
 	s.ok("connectors", "create", "--name", "Files", "--type", "file_upload", "--collection", "Hand book: A")
 	config := []string{"--config", s.flags[1]}
-	complete := func(shell string, words ...string) string {
-		return (&shell{t: t}).ok(append(append([]string{"__complete", shell}, config...), words...)...)
+	complete := func(name string, words ...string) string {
+		return (&shell{t: t}).ok(append(append([]string{"__complete", name}, config...), words...)...)
 	}
 	for _, c := range []struct{ shell, words, want string }{
 		{"bash", "sync|start|F", "Files\n"}, {"bash", "sync|status|", "Files\n"}, {"bash", "collections|show|", `Hand\ book:\ A` + "\n"}, {"bash", `collections|show|Hand\ b`, `Hand\ book:\ A` + "\n"},
