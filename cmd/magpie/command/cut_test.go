@@ -50,7 +50,12 @@ func (b *cutBody) Read(into []byte) (int, error) {
 		panic(http.ErrAbortHandler)
 	}
 	n, err := b.ReadCloser.Read(into)
-	b.over = strings.Contains(string(into[:n]), "data: {")
+	if _, after, found := strings.Cut(string(into[:n]), "data: {"); found {
+		if event, _, whole := strings.Cut(after, "\n\n"); whole {
+			b.over = true
+			return n - len(after) + len(event) + len("\n\n"), nil
+		}
+	}
 	return n, err
 }
 
