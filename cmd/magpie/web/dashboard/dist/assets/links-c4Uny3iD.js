@@ -1,1 +1,0 @@
-import{n as e}from"./Title-BAap7waq.js";import{r as t}from"./useRouter-BzQwsu5Q.js";import{n}from"./link-PmV1nmmW.js";import{P as r}from"./i18n-BQrzxgwN.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
