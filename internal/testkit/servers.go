@@ -21,6 +21,30 @@ func Redis(t testing.TB) string {
 	return server.URL
 }
 
+// RedisCluster starts a Redis Cluster of three masters and three replicas for this test only. It stops at the end of the
+// test.
+func RedisCluster(t testing.TB) *devstack.RedisGroup {
+	t.Helper()
+	return redisGroup(t, devstack.StartRedisCluster)
+}
+
+// RedisSentinels starts a Redis master and its replica under three Sentinels for this test only. They stop at the end of
+// the test.
+func RedisSentinels(t testing.TB) *devstack.RedisGroup {
+	t.Helper()
+	return redisGroup(t, devstack.StartRedisSentinels)
+}
+
+func redisGroup(t testing.TB, start func(context.Context) (*devstack.RedisGroup, error)) *devstack.RedisGroup {
+	t.Helper()
+	group, err := start(t.Context())
+	if err != nil {
+		t.Fatalf("Redis servers for the test: %v", err)
+	}
+	t.Cleanup(func() { stopServer(t, "Redis servers", group.Stop) })
+	return group
+}
+
 // S3 starts an S3 server without buckets for this test only. It stops at the end of the test. The first use in a checkout
 // builds the server, which takes about half a minute.
 func S3(t testing.TB) *devstack.S3 {

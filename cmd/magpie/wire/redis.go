@@ -8,11 +8,17 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/magpie-search/magpie/internal/store/driverlog"
 )
+
+// slotsInterval is the age at which a client of a Cluster loads the map of slots
+// again. A master that died cannot redirect its clients to its successor, so they learn
+// of it from the map only. The default of the library is a minute.
+const slotsInterval = 2 * time.Second
 
 // LogRedis sets the log of all Redis clients. The library has one global logger, so
 // only main calls it.
@@ -42,6 +48,11 @@ func Redis(address string) (redis.UniversalClient, error) {
 			return nil, fmt.Errorf("REDIS_URL: %w", err)
 		}
 		options.Dialer, options.DialerRetries = newDialer(options.TLSConfig, 0).Dial, 1
+		if form == "cluster" {
+			cluster := options.Cluster()
+			cluster.ClusterStateReloadInterval = slotsInterval
+			return redis.NewClusterClient(cluster), nil
+		}
 		return redis.NewUniversalClient(options), nil
 	default:
 		return nil, errors.New("REDIS_URL: must be redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://")
