@@ -290,6 +290,26 @@ func masterInCluster(ctx context.Context, c *redis.Client, key string) (string, 
 	return "", fmt.Errorf("nobody serves slot %d", slot)
 }
 
+// Subscribers returns the number of connections that listen to a channel, over all living
+// servers.
+func (g *RedisGroup) Subscribers(ctx context.Context, channel string) (int, error) {
+	total, failures := 0, []error(nil)
+	for _, n := range g.servers {
+		err := n.do(ctx, func(ctx context.Context, c *redis.Client) error {
+			counts, err := c.PubSubNumSub(ctx, channel).Result()
+			total += int(counts[channel])
+			return err
+		})
+		if err != nil {
+			failures = append(failures, err)
+		}
+	}
+	if len(failures) == len(g.servers) {
+		return 0, fmt.Errorf("count subscribers: %w", errors.Join(failures...))
+	}
+	return total, nil
+}
+
 // Kill kills the server with an address (SIGKILL).
 func (g *RedisGroup) Kill(ctx context.Context, address string) error {
 	for _, n := range g.servers {

@@ -1,0 +1,275 @@
+package wire_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	entjob "github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/devstack"
+	"github.com/magpie-search/magpie/internal/live/journal"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/ratelimit"
+	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/testkit"
+)
+
+const (
+	// recoveryLimit bounds the time from the appointment of a new master until clients
+	// work with it. With the library's default it would be a minute in a Cluster.
+	recoveryLimit = 10 * time.Second
+	// answerLimit is the time in which a sent message or task must arrive.
+	answerLimit = time.Second
+	// steady is the number of successes in a row that show a recovery.
+	steady = 5
+
+	newsChannel = "magpie:syncjobs"
+)
+
+var errNotReceived = errors.New("it was not received")
+
+// A probe tries in short intervals what processes do with Redis.
+type probe struct {
+	name string
+	try  func(ctx context.Context, n int) error
+
+	mu       sync.Mutex
+	outcomes []outcome
+}
+
+type outcome struct {
+	began time.Time
+	took  time.Duration
+	err   error
+}
+
+func (p *probe) run(ctx context.Context) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for n := 1; ; n++ {
+		began := time.Now()
+		limited, cancel := context.WithTimeout(ctx, 3*time.Second) // as for the queue of syncs
+		err := p.try(limited, n)
+		cancel()
+		p.mu.Lock()
+		p.outcomes = append(p.outcomes, outcome{began, time.Since(began), err})
+		p.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// since returns the outcomes of the tries that began after a time.
+func (p *probe) since(t time.Time) []outcome {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first := slices.IndexFunc(p.outcomes, func(o outcome) bool { return o.began.After(t) })
+	if first < 0 {
+		return nil
+	}
+	return slices.Clone(p.outcomes[first:])
+}
+
+// works reports whether the last tries since a time succeeded.
+func (p *probe) works(since time.Time) bool {
+	last := p.since(since)
+	return len(last) >= steady && !slices.ContainsFunc(last[len(last)-steady:], func(o outcome) bool { return o.err != nil })
+}
+
+// recovery returns the number of failed tries since a time, the time until the last one
+// ended, and the longest try.
+func (p *probe) recovery(since time.Time) (failed, all int, last, longest time.Duration) {
+	outcomes := p.since(since)
+	for _, o := range outcomes {
+		longest = max(longest, o.took)
+		if o.err != nil {
+			failed, last = failed+1, o.began.Add(o.took).Sub(since)
+		}
+	}
+	return failed, len(outcomes), last, longest
+}
+
+// await polls for the arrival of what a probe sent.
+func await(ctx context.Context, arrived func() bool) error {
+	limited, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	for tick := time.NewTicker(2 * time.Millisecond); !arrived(); {
+		select {
+		case <-tick.C:
+		case <-limited.Done():
+			tick.Stop()
+			return errNotReceived
+		}
+	}
+	return nil
+}
+
+// seen holds the numbers or ids that arrived.
+type seen struct{ values sync.Map }
+
+func (s *seen) add(v any)      { s.values.Store(v, true) }
+func (s *seen) has(v any) bool { _, ok := s.values.Load(v); return ok }
+
+// The queue, news, signals and rate limits of two processes work again soon after a new
+// master was appointed: that of the queue, and in a Cluster also that of the news.
+func TestClientsOutliveAMasterOfRedis(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(testing.TB) *devstack.RedisGroup{"cluster": testkit.RedisCluster, "sentinels": testkit.RedisSentinels} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			group := start(t)
+			probes := startProbes(t, group.URL)
+			begin := time.Now()
+			for _, p := range probes {
+				testkit.WaitFor(t, p.name, func() bool { return p.works(begin) })
+			}
+			first := killMaster(t, group, probes, "asynq:{"+queue.Queue+"}:pending")
+			if second := master(t, group, newsChannel); name == "cluster" {
+				if second == first {
+					t.Fatal("the queue and the news have the same master")
+				}
+				killMaster(t, group, probes, newsChannel)
+			}
+		})
+	}
+}
+
+func master(t *testing.T, group *devstack.RedisGroup, key string) string {
+	t.Helper()
+	address, err := group.Master(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address
+}
+
+// killMaster kills the master of a key, checks the recovery of all probes, and returns the
+// address of the new master.
+func killMaster(t *testing.T, group *devstack.RedisGroup, probes []*probe, key string) (successor string) {
+	t.Helper()
+	dead := master(t, group, key)
+	killed := time.Now()
+	if err := group.Kill(t.Context(), dead); err != nil {
+		t.Fatal(err)
+	}
+	testkit.WaitFor(t, "a new master", func() bool { successor = master(t, group, key); return successor != dead })
+	appointed := time.Now()
+	t.Logf("killed the master of %s; its replica was master after %s", key, appointed.Sub(killed).Round(10*time.Millisecond))
+	for _, p := range probes {
+		testkit.WaitWithin(t, time.Until(appointed.Add(recoveryLimit)), p.name+" with the new master", func() bool { return p.works(appointed) })
+	}
+	for _, p := range probes {
+		failed, all, last, longest := p.recovery(killed)
+		t.Logf("%s: %d of %d failed, the last one %s after the death; the longest took %s", p.name, failed, all,
+			last.Round(10*time.Millisecond), longest.Round(time.Millisecond))
+		if p.name == "rate limits" && (failed > 0 || longest > 2*time.Second) {
+			t.Errorf("%d requests were not counted, the longest count took %s", failed, longest)
+		}
+	}
+	return successor
+}
+
+// startProbes starts the probes between two clients, which stand for two processes.
+func startProbes(t *testing.T, url string) []*probe {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	sender, receiver := open(t, url), open(t, url)
+
+	tasks := &seen{}
+	server := asynq.NewServerFromRedisClient(receiver, asynq.Config{
+		Queues: map[string]int{queue.Queue: 1}, TaskCheckInterval: 20 * time.Millisecond, LogLevel: asynq.FatalLevel,
+	})
+	if err := server.Start(asynq.HandlerFunc(func(ctx context.Context, _ *asynq.Task) error {
+		id, _ := asynq.GetTaskID(ctx)
+		tasks.add(id)
+		return nil
+	})); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Shutdown)
+
+	publisher, listener := syncjob.NewRedisBus(t.Context(), sender, log), syncjob.NewRedisBus(t.Context(), receiver, log)
+	job := uuid.New()
+	news := listener.Subscribe(job)
+	signals := &seen{}
+	stop := journal.NewRedisBus(receiver, "magpie:answers", log).Subscribe(t.Context(), func(s journal.Signal) { signals.add(s.Stream) })
+	t.Cleanup(func() {
+		stop()
+		news.Close()
+		if err := errors.Join(publisher.Close(), listener.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+
+	enqueuer, limiter, bus := queue.NewAsynq(sender), ratelimit.New(ratelimit.Options{Redis: sender}), journal.NewRedisBus(sender, "magpie:answers", log)
+	probes := []*probe{
+		{name: "enqueued tasks", try: func(ctx context.Context, n int) error {
+			return enqueuer.Enqueue(ctx, queue.Sync{JobID: job, Attempt: -n})
+		}},
+		{name: "delivered tasks", try: func(ctx context.Context, n int) error {
+			task := queue.Sync{JobID: job, Attempt: n}
+			if err := enqueuer.Enqueue(ctx, task); err != nil {
+				return err
+			}
+			return await(ctx, func() bool { return tasks.has(task.ID()) })
+		}},
+		{name: "requests to stop a sync", try: func(ctx context.Context, n int) error {
+			err := publisher.Publish(ctx, syncjob.Event{Snapshot: syncjob.Snapshot{Job: job, Status: entjob.StatusRunning, Revision: n, Canceling: true}})
+			if err != nil {
+				return err
+			}
+			return await(ctx, func() bool { s, ok := news.Latest(); return ok && s.Revision >= n && s.Canceling })
+		}},
+		{name: "signals of streams", try: func(ctx context.Context, _ int) error {
+			signal := journal.Signal{Stream: uuid.New(), Kind: journal.SignalCancel}
+			if err := bus.Publish(ctx, signal); err != nil {
+				return err
+			}
+			return await(ctx, func() bool { return signals.has(signal.Stream) })
+		}},
+		{name: "rate limits", try: func(ctx context.Context, n int) error {
+			r, err := limiter.Allow(ctx, fmt.Sprintf("key-%d", n%30), 600) // keys of all masters
+			if err == nil && !r.Allowed {
+				err = errors.New("a request below the limit was refused")
+			}
+			return err
+		}},
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	for _, p := range probes {
+		running.Go(func() { p.run(ctx) })
+	}
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+	return probes
+}
+
+func open(t *testing.T, url string) redis.UniversalClient {
+	t.Helper()
+	client, err := wire.Redis(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return client
+}
