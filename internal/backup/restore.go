@@ -119,8 +119,22 @@ func (t *target) progress(doing string, done, total int) {
 	}
 }
 
-// empty returns an error if the database has rows, or tables of somebody else.
+// maxNamed bounds the relations that an error names.
+const maxNamed = 5
+
+// empty returns an error if the database has rows, or relations of somebody else.
 func (t *target) empty(ctx context.Context) error {
+	others, err := t.others(ctx)
+	if err != nil {
+		return err
+	}
+	if n := len(others); n > 0 {
+		named := strings.Join(others[:min(n, maxNamed)], ", ")
+		if n > maxNamed {
+			named += fmt.Sprintf(" and %d more", n-maxNamed)
+		}
+		return fmt.Errorf("the database has tables or views that are not Magpie's (%s): restore into a new one. Nothing was changed", named)
+	}
 	names, err := t.tables(ctx)
 	if err != nil {
 		return err
@@ -142,6 +156,57 @@ func (t *target) empty(ctx context.Context) error {
 		return fmt.Errorf("the database is not empty (%s has rows): restore into a new one. Nothing was changed", strings.Join(full, ", "))
 	}
 	return nil
+}
+
+// others returns the relations of the schema public that no step of Magpie's makes, and
+// those of other schemas that depend on one in it. A database whose steps are not
+// Magpie's has nothing of Magpie, whatever its tables are called.
+func (t *target) others(ctx context.Context) ([]string, error) {
+	steps, err := t.steps(ctx)
+	if err != nil {
+		return nil, err
+	}
+	made, err := migrations.Tables()
+	if err != nil {
+		return nil, fmt.Errorf("list the tables of Magpie: %w", err)
+	}
+	own := []string{}
+	if first := t.manifest.Steps; len(steps) > 0 && len(first) > 0 && steps[0] == first[0] {
+		own = append(own, made...)
+	}
+	if len(own) > 0 || len(steps) == 0 { // the first step may have failed
+		own = append(own, stepsTable)
+	}
+	rows, err := t.conn.Query(ctx, `
+		with here as (
+		    select c.oid, c.relname, c.relkind from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+		      and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid
+		          and (d.deptype = 'e' or c.relkind = 'S' and d.deptype in ('a', 'i'))) -- of extensions; sequences of columns
+		)
+		select oid from here where relname <> all($1)
+		union
+		select r.ev_class from pg_rewrite r join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
+		join here on d.refclassid = 'pg_class'::regclass and d.refobjid = here.oid join pg_class c on c.oid = r.ev_class where c.relnamespace <> 'public'::regnamespace
+		union
+		select k.conrelid from pg_constraint k join here on here.oid = k.confrelid join pg_class c on c.oid = k.conrelid where c.relnamespace <> 'public'::regnamespace
+		union
+		select i.inhrelid from pg_inherits i join here on here.oid = i.inhparent join pg_class c on c.oid = i.inhrelid where c.relnamespace <> 'public'::regnamespace`, own)
+	if err != nil {
+		return nil, fmt.Errorf("look whether the database is empty: %w", err)
+	}
+	oids, err := pgx.CollectRows(rows, pgx.RowTo[uint32])
+	if err != nil {
+		return nil, fmt.Errorf("look whether the database is empty: %w", err)
+	}
+	rows, err = t.conn.Query(ctx, "select format('%I.%I', relnamespace::regnamespace, relname) from pg_class where oid = any($1) order by 1", oids)
+	if err != nil {
+		return nil, fmt.Errorf("look whether the database is empty: %w", err)
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("look whether the database is empty: %w", err)
+	}
+	return names, nil
 }
 
 func (t *target) tables(ctx context.Context) ([]string, error) {
@@ -255,14 +320,15 @@ func (t *target) steps(ctx context.Context) (steps []int64, err error) {
 	return steps, nil
 }
 
-// drop drops the empty tables and the functions of another release.
+// drop drops the empty tables and the functions of another release. What depends on them
+// is not Magpie's, and makes it fail.
 func (t *target) drop(ctx context.Context) error {
 	rows, err := t.conn.Query(ctx, `
-		select 'drop table ' || c.oid::regclass || ' cascade' from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
-		  and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype in ('e', 'i'))
+		select 'drop table ' || string_agg(c.oid::regclass::text, ', ') from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
+		  and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype in ('e', 'i')) having count(*) > 0
 		union all
-		select 'drop function if exists ' || p.oid::regprocedure || ' cascade' from pg_proc p where p.pronamespace = 'public'::regnamespace and p.proname like 'magpie\_%'
-		  and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype in ('e', 'i'))`)
+		select 'drop function ' || string_agg(p.oid::regprocedure::text, ', ') from pg_proc p where p.pronamespace = 'public'::regnamespace and p.proname like 'magpie\_%'
+		  and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype in ('e', 'i')) having count(*) > 0`)
 	if err != nil {
 		return fmt.Errorf("look at the empty schema: %w", err)
 	}
@@ -279,7 +345,7 @@ func (t *target) drop(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("drop the empty schema of another release: %w", err)
+		return fmt.Errorf("drop the empty schema of another release; restore into a new database instead: %w", err)
 	}
 	return nil
 }

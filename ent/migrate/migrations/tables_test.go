@@ -1,0 +1,41 @@
+package migrations_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/magpie-search/magpie/ent/migrate/migrations"
+	"github.com/magpie-search/magpie/internal/testkit"
+)
+
+// What a new database has is what the steps are read to make.
+func TestTablesAreThoseOfANewDatabase(t *testing.T) {
+	t.Parallel()
+	conn, err := pgx.Connect(t.Context(), testkit.Database(t).OwnerURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }()
+	rows, err := conn.Query(t.Context(), `select relname::text from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> 'goose_db_version' order by 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := migrations.Tables()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range there {
+		if !slices.Contains(made, name) {
+			t.Errorf("no step is read to make the table %s", name)
+		}
+	}
+	if len(there) < 50 || len(made) > len(there)+10 {
+		t.Errorf("%d tables are there, and %d are made: %v", len(there), len(made), made)
+	}
+}
