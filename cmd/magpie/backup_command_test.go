@@ -13,27 +13,12 @@ import (
 // while a server answers. It is restored into another cluster, which has no role of Magpie.
 func TestTheBackupCommandSavesAndRestores(t *testing.T) {
 	t.Parallel()
-	source := bareCluster(t)
-	source.execute("postgres", installRoles, "create database magpie owner magpie_owner")
-	source.execute("magpie", "create extension if not exists vector")
-	blobs := filepath.Join(t.TempDir(), "blobs")
-	i := source.installation(blobs)
-	i.mustRun("migrate", "up", "--grant", "magpie_login")
-	i.mustRun("users", "create", "owner@example.com", "--new-workspace", "Test")
-	i.start("worker")
-	i.uploadFiles(12)
-	i.mustRun("sync", "start", "Files")
-	i.mustRun("users", "create", "other@example.com", "--new-workspace", "Other")
-	other := *i
-	other.flags = append(append([]string{}, i.flags...), "--workspace", "Other")
-	other.uploadFiles(9)
-	other.mustRun("sync", "start", "Files")
-	other.mustRun("connectors", "create", "--name", "Bucket", "--type", "s3", "--collection", "Docs", "--option", "bucket=documents", "--option", "endpoint=http://127.0.0.1:1",
+	source := newSample(t)
+	i := source.installation
+	source.other.mustRun("connectors", "create", "--name", "Bucket", "--type", "s3", "--collection", "Docs", "--option", "bucket=documents", "--option", "endpoint=http://127.0.0.1:1",
 		"--credential", "accessKeyId=me", "--credential", "secretAccessKey=canary")
-	var keys struct{ SecretKey string }
-	i.runJSON(&keys, "--workspace", "Test", "keys", "create", "--name", "Test", "--host", "*", "--all-collections")
 	address := i.start("serve", "--listen", "127.0.0.1:0").address(t)
-	want := searchAll(t, i, address, keys.SecretKey)
+	want := searchAll(t, i, address, source.key)
 
 	passphrase := filepath.Join(t.TempDir(), "passphrase")
 	if err := os.WriteFile(passphrase, []byte("correct horse\n"), 0o600); err != nil {
@@ -43,7 +28,7 @@ func TestTheBackupCommandSavesAndRestores(t *testing.T) {
 	if _, stderr, code := i.run("backup", place); code != 2 || !strings.Contains(stderr, "--unencrypted") {
 		t.Errorf("without a protection: %d %s", code, stderr)
 	}
-	if _, stderr, code := i.run("backup", blobs, "--unencrypted"); code != 1 || !strings.Contains(stderr, "BLOB_URL") {
+	if _, stderr, code := i.run("backup", source.blobs, "--unencrypted"); code != 1 || !strings.Contains(stderr, "BLOB_URL") {
 		t.Errorf("into the blob store: %d %s", code, stderr)
 	}
 	if _, stderr, code := i.run("restore", place, "--passphrase-file", passphrase); code != 1 || !strings.Contains(stderr, "no complete backup") {
@@ -71,11 +56,9 @@ func TestTheBackupCommandSavesAndRestores(t *testing.T) {
 		t.Errorf("restore over the source: %d %s", code, stderr)
 	}
 
-	target := bareCluster(t)
-	target.execute("postgres", installRoles, "create database magpie owner magpie_owner")
-	target.execute("magpie", "create extension if not exists vector")
+	target := newDatabase(t)
 	copied := filepath.Join(t.TempDir(), "blobs")
-	restored := target.installation(copied)
+	restored := target.configure(copied)
 	if _, stderr, code := restored.run("restore", place); code != 1 || !strings.Contains(stderr, "--passphrase-file") {
 		t.Errorf("without the passphrase: %d %s", code, stderr)
 	}
@@ -89,7 +72,7 @@ func TestTheBackupCommandSavesAndRestores(t *testing.T) {
 	if diff := cmp.Diff(contents, there); diff != "" {
 		t.Errorf("restored tables (-want +got):\n%s", diff)
 	}
-	target.checkRestored(copied, want, keys.SecretKey)
+	target.checkRestored(copied, want, source.key)
 	// The connector's credentials open with the same keys: the test reaches for the bucket.
 	out, stderr, code = restored.run("--workspace", "Other", "connectors", "test", "Bucket")
 	if strings.Contains(out+stderr, "cannot be opened") || !strings.Contains(out+stderr, "127.0.0.1") {

@@ -39,6 +39,45 @@ func bareCluster(t *testing.T) cluster {
 	return c
 }
 
+// newDatabase returns a cluster with the roles and the empty database that the installation guide begins with.
+func newDatabase(t *testing.T) cluster {
+	t.Helper()
+	c := bareCluster(t)
+	c.execute("postgres", installRoles, "create database magpie owner magpie_owner")
+	c.execute("magpie", "create extension if not exists vector")
+	return c
+}
+
+// A sample is an installation on a cluster of its own, with two workspaces whose uploaded files are synced. Its worker runs.
+type sample struct {
+	cluster
+
+	installation *installation
+	other        *installation // of the second workspace
+	blobs        string
+	key          string // searches everything in the first workspace
+}
+
+func newSample(t *testing.T) sample {
+	t.Helper()
+	s := sample{cluster: newDatabase(t), blobs: filepath.Join(t.TempDir(), "blobs")}
+	i := s.configure(s.blobs)
+	i.mustRun("migrate", "up", "--grant", testkit.ClusterLogin)
+	i.mustRun("users", "create", "owner@example.com", "--new-workspace", "Test")
+	i.start("worker")
+	i.uploadFiles(12)
+	i.mustRun("sync", "start", "Files")
+	i.mustRun("users", "create", "other@example.com", "--new-workspace", "Other")
+	other := *i
+	other.flags = append(append([]string{}, i.flags...), "--workspace", "Other")
+	other.uploadFiles(9)
+	other.mustRun("sync", "start", "Files")
+	var keys struct{ SecretKey string }
+	i.runJSON(&keys, "--workspace", "Test", "keys", "create", "--name", "Test", "--host", "*", "--all-collections")
+	s.installation, s.other, s.key = i, &other, keys.SecretKey
+	return s
+}
+
 // url returns the URL of a database for a login.
 func (c cluster) url(login, database string) string {
 	c.t.Helper()
@@ -125,8 +164,8 @@ func (c cluster) tables(database string) map[string]string {
 	return all
 }
 
-// installation returns an installation on the cluster's database, with the blobs of a folder.
-func (c cluster) installation(blobs string) *installation {
+// configure returns an installation on the cluster's database, with the blobs of a folder.
+func (c cluster) configure(blobs string) *installation {
 	c.t.Helper()
 	return configure(c.t, c.url("postgres", "magpie"), c.url("magpie_owner", "magpie"), c.url(testkit.ClusterLogin, "magpie"), testkit.Redis(c.t), blobs)
 }
@@ -165,7 +204,7 @@ func (c cluster) checkRestored(blobs string, want []any, key string) {
 	if err := os.CopyFS(copied, os.DirFS(blobs)); err != nil {
 		c.t.Fatal(err)
 	}
-	i := c.installation(copied)
+	i := c.configure(copied)
 	address := i.start("serve", "--listen", "127.0.0.1:0").address(c.t)
 	if status, body := get(c.t, address+"/readyz", ""); status != http.StatusOK || !strings.Contains(body, `"schema":"ok"`) {
 		c.t.Errorf("/readyz: %d %s", status, body)
@@ -188,29 +227,13 @@ func (c cluster) checkRestored(blobs string, want []any, key string) {
 
 func TestABackupIsRestoredIntoAnotherCluster(t *testing.T) {
 	t.Parallel()
-	source := bareCluster(t)
-	source.execute("postgres", installRoles, "create database magpie owner magpie_owner")
-	source.execute("magpie", "create extension if not exists vector")
-	blobs := filepath.Join(t.TempDir(), "blobs")
-	i := source.installation(blobs)
-	i.mustRun("migrate", "up")
-	source.execute("magpie", "grant magpie_app to magpie_login")
-	i.mustRun("users", "create", "owner@example.com", "--new-workspace", "Test")
-	i.start("worker")
-	i.uploadFiles(12)
-	i.mustRun("sync", "start", "Files")
-	i.mustRun("users", "create", "other@example.com", "--new-workspace", "Other")
-	other := *i
-	other.flags = append(append([]string{}, i.flags...), "--workspace", "Other")
-	other.uploadFiles(9)
-	other.mustRun("sync", "start", "Files")
-	var keys struct{ SecretKey string }
-	i.runJSON(&keys, "--workspace", "Test", "keys", "create", "--name", "Test", "--host", "*", "--all-collections")
+	source := newSample(t)
+	i := source.installation
 	// Some documents are not for everyone.
 	source.execute("magpie", "update documents set readers = array['group:few'] where path = 'part-05/page-0005.md'",
 		`insert into principal_groups (workspace_id, connector_id, generation, principal, name) select workspace_id, id, 1, 'group:few', 'The few' from connectors`,
 		`insert into principal_members (workspace_id, connector_id, generation, principal, member) select workspace_id, id, 1, 'group:few', 'user:ada@example.com' from connectors`)
-	want := searchAll(t, i, i.start("serve", "--listen", "127.0.0.1:0").address(t), keys.SecretKey)
+	want := searchAll(t, i, i.start("serve", "--listen", "127.0.0.1:0").address(t), source.key)
 	i.stopAll()
 	contents := source.tables("magpie")
 	for _, table := range []string{"passages", "document_texts", "passage_index", "collection_state", "principal_members", "source_files", "workspaces"} {
@@ -242,18 +265,16 @@ func TestABackupIsRestoredIntoAnotherCluster(t *testing.T) {
 		target.mustRun("createdb", "--owner=magpie_owner", "--maintenance-db="+target.url("postgres", "postgres"), "magpie")
 		target.mustRun("pg_restore", "--exit-on-error", "--single-transaction", "-d", target.url("postgres", "magpie"), dump)
 		target.checkRows(contents)
-		target.installation(blobs).mustRun("migrate", "up")
-		target.checkRestored(blobs, want, keys.SecretKey)
+		target.configure(source.blobs).mustRun("migrate", "up")
+		target.checkRestored(source.blobs, want, source.key)
 	})
 	t.Run("into a new installation", func(t *testing.T) {
 		t.Parallel()
-		target := bareCluster(t)
-		target.execute("postgres", installRoles, "create database magpie owner magpie_owner")
-		target.execute("magpie", "create extension if not exists vector")
+		target := newDatabase(t)
 		target.mustRun("pg_restore", "--exit-on-error", "--single-transaction", "--no-owner", "--no-privileges", "--no-comments",
 			"-d", target.url("magpie_owner", "magpie"), dump)
 		target.checkRows(contents)
-		restored := target.installation(blobs)
+		restored := target.configure(source.blobs)
 		if _, stderr, code := restored.run("collections"); code != 1 || !strings.Contains(stderr, "magpie migrate up") || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("before migrate up: %d %s", code, stderr)
 		}
@@ -263,7 +284,7 @@ func TestABackupIsRestoredIntoAnotherCluster(t *testing.T) {
 		}
 		target.execute("postgres", "grant magpie_app to magpie_login")
 		target.mustRun("vacuumdb", "--analyze-only", "-d", target.url("magpie_owner", "magpie"))
-		target.checkRestored(blobs, want, keys.SecretKey)
+		target.checkRestored(source.blobs, want, source.key)
 	})
 	t.Run("without any role", func(t *testing.T) {
 		t.Parallel()
@@ -274,14 +295,14 @@ func TestABackupIsRestoredIntoAnotherCluster(t *testing.T) {
 		}
 		target.checkRows(contents)
 		target.execute("postgres", installRoles, "alter database magpie owner to magpie_owner")
-		restored := target.installation(blobs)
+		restored := target.configure(source.blobs)
 		if _, stderr, code := restored.run("migrate", "up"); code != 1 || !strings.Contains(stderr, "belongs to postgres") || !strings.Contains(stderr, "superuser's login") {
 			t.Errorf("by the owner: %d %s", code, stderr)
 		}
-		configure(t, target.url("postgres", "magpie"), target.url("postgres", "magpie"), target.url("magpie_login", "magpie"), "redis://127.0.0.1:1", blobs).mustRun("migrate", "up")
+		configure(t, target.url("postgres", "magpie"), target.url("postgres", "magpie"), target.url("magpie_login", "magpie"), "redis://127.0.0.1:1", source.blobs).mustRun("migrate", "up")
 		target.execute("postgres", "grant magpie_app to magpie_login")
 		restored.mustRun("migrate", "up")
-		target.checkRestored(blobs, want, keys.SecretKey)
+		target.checkRestored(source.blobs, want, source.key)
 	})
 }
 
