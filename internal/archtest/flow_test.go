@@ -42,7 +42,7 @@ func flow() map[string][]string {
 		"graph":                         with("ent", "graph", "connectors", "agents", "internal/audit", "internal/chat", "internal/connector", "internal/event", "internal/identity", "internal/index", "internal/live/docwatch", "internal/model/embed", "internal/ratelimit", "internal/collection", "internal/search", "internal/store/lookup", "internal/store/transaction", "internal/queue", "internal/syncjob", "internal/system", "internal/usage", "internal/eval/traffic"),
 		"internal/usage/analytics":      with(),
 		"internal/system":               with("internal/queue", "internal/search/resident"),
-		"internal/system/support":       {"internal/config"},
+		"internal/system/support":       {"ent/migrate/migrations", "internal/config", "internal/system/doctor"},
 		"internal/system/doctor":        {"internal/config", "internal/connector/blob", "internal/humanize", "internal/secret", "internal/store"},
 		"internal/event":                {"internal/event", "connectors", "internal/safetext", "internal/tracing"},
 		"internal/event/email":          {"internal/event", "connectors", "internal/safetext", "internal/ingest/document", "internal/ingest/parse/htmldoc"},

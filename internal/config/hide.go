@@ -87,6 +87,48 @@ func (c *Config) Shown() map[string]string {
 	return all
 }
 
+// closed are the settings whose values are words of a fixed set.
+func closed() []string {
+	return []string{
+		"SIGN_UP", "OIDC_AUTO_JOIN_ROLE", "SAML_AUTO_JOIN_ROLE", "SCIM_DEFAULT_ROLE", "RERANK_PROVIDER", "QUERY_LOG", "LOG_FORMAT", "LOG_LEVEL",
+		"OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_TRACES_EXPORTER", "OTEL_TRACES_SAMPLER",
+	}
+}
+
+// Outline returns every setting by name with what tells nothing about the people and places
+// of an installation: numbers, durations, switches and words of a fixed set as they are, of
+// addresses the scheme, and of all else only that it is set.
+func (c *Config) Outline() map[string]string {
+	all := map[string]string{}
+	values := reflect.ValueOf(c).Elem()
+	for _, field := range reflect.VisibleFields(values.Type()) {
+		name, _, _ := strings.Cut(field.Tag.Get("env"), ",")
+		if name == "" || name == "-" {
+			continue
+		}
+		value := values.FieldByIndex(field.Index)
+		kind := value.Kind()
+		switch scheme, _, isAddress := strings.Cut(value.String(), "://"); {
+		case kind == reflect.Slice || kind == reflect.Map:
+			all[name] = fmt.Sprintf("(%d)", value.Len())
+		case kind != reflect.String && kind != reflect.Struct, slices.Contains(closed(), name):
+			all[name] = shownValue(value)
+		case value.IsZero():
+			all[name] = ""
+		case kind == reflect.String && isAddress && slices.Contains(schemes(), scheme):
+			all[name] = scheme + "://(address)"
+		default:
+			all[name] = "(set)"
+		}
+	}
+	return all
+}
+
+// schemes are those of the addresses of stores and services.
+func schemes() []string {
+	return []string{"postgres", "postgresql", "redis", "rediss", "unix", "http", "https", "file", "s3", "smtp", "smtps", "postmark", "ses"}
+}
+
 func shownSecret(secret string) string {
 	if secret == "" {
 		return ""

@@ -24,23 +24,24 @@ func (doctorCommand) Run(r *runtime) error {
 		return err
 	}
 	findings := r.diagnose(c)
+	count := map[doctor.Status]int{}
+	for _, f := range findings {
+		count[f.Status]++
+	}
 	err = r.console.Result(findings, func() {
 		rows := make([][]string, 0, len(findings))
 		for _, f := range findings {
 			rows = append(rows, []string{string(f.Status), f.Check, strings.TrimSpace(f.Text + " " + f.Action)})
 		}
 		r.console.Table([]string{"STATUS", "CHECK", "FINDING"}, rows, "")
+		if count[doctor.Error] == 0 {
+			r.console.Note("The installation works: %s, none of which is an error, and %s.", humanize.Count(len(findings), "finding"), humanize.Count(count[doctor.Warning], "warning"))
+		}
 	})
 	if err != nil {
 		return err
 	}
-	if doctor.Failed(findings) {
-		n := 0
-		for _, f := range findings {
-			if f.Status == doctor.Error {
-				n++
-			}
-		}
+	if n := count[doctor.Error]; n > 0 {
 		return fmt.Errorf("%s found", humanize.Count(n, "error"))
 	}
 	return nil
@@ -83,7 +84,7 @@ func (r *runtime) warnings(c *config.Config) (findings []doctor.Finding) {
 					continue // a check says so
 				}
 				f := doctor.Finding{Check: "system", Status: doctor.Warning, Text: w.Text, Action: w.Action}
-				if !slices.Contains(findings, f) {
+				if !slices.ContainsFunc(findings, func(known doctor.Finding) bool { return known.Text == f.Text }) {
 					findings = append(findings, f)
 				}
 			}

@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/magpie-search/magpie/cmd/magpie/web/dashboard"
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
 	"github.com/magpie-search/magpie/internal/client"
 	"github.com/magpie-search/magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/humanize"
 	"github.com/magpie-search/magpie/internal/store"
 	"github.com/magpie-search/magpie/internal/system"
 	"github.com/magpie-search/magpie/internal/system/support"
@@ -23,7 +25,7 @@ const maxMetrics = 8 << 20
 
 type supportBundleCommand struct {
 	File      string `arg:"" type:"path" help:"ZIP archive to write."`
-	WithNames bool   `help:"Keep names of connectors, collections and hosts, which are left out otherwise."`
+	WithNames bool   `help:"Keep names, hosts and the whole texts of errors, which can name documents; they are left out otherwise."`
 }
 
 // Run writes a support bundle.
@@ -32,8 +34,12 @@ func (s supportBundleCommand) Run(r *runtime) (err error) {
 	if err != nil {
 		return err
 	}
+	sentences, err := dashboard.Sentences()
+	if err != nil {
+		return err
+	}
 	o := support.Options{
-		Config: c, Names: s.WithNames, Now: time.Now().UTC(), About: system.ReadBuild(), Doctor: r.diagnose(c), States: r.states(c), Metrics: r.metrics(c),
+		Config: c, Names: s.WithNames, Now: time.Now().UTC(), Sentences: sentences, About: system.ReadBuild(), Doctor: r.diagnose(c), States: r.states(c), Metrics: r.metrics(c),
 	}
 	if c.DatabaseURL != "" {
 		db, err := store.Open(r, c.DatabaseURL.Reveal(), 2)
@@ -53,7 +59,11 @@ func (s supportBundleCommand) Run(r *runtime) (err error) {
 	}
 	return r.console.Result(map[string]any{"file": s.File, "content": names}, func() {
 		r.console.Printf("%s\n", s.File)
-		r.console.Note("It has no secrets, mail addresses, documents or questions. Look into it before you send it: %d files of text.", len(names))
+		without := "names, texts of documents or questions"
+		if s.WithNames {
+			without = "texts of documents or questions, but names and the texts of errors"
+		}
+		r.console.Note("It has no secrets, mail addresses, %s. Look into it before you send it: %s of text.", without, humanize.Count(len(names), "file"))
 	})
 }
 

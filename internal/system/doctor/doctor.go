@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -31,7 +32,16 @@ type Finding struct {
 	Text   string `json:"text"`
 	// Action says what to do; empty for ok.
 	Action string `json:"action,omitempty"`
+	// Form is Text as a format of package fmt, and Values what it contains: a report for
+	// strangers keeps the form, and of the values what tells nothing about anybody. Form is
+	// empty for a text of another package.
+	Form   string `json:"-"`
+	Values []any  `json:"-"`
 }
+
+// Known is a value of a finding that comes from the program itself, such as the name of a
+// setting.
+type Known string
 
 // Options say what is checked. Config and Now are required; without a client or an opener,
 // what needs it is left out.
@@ -51,14 +61,17 @@ type report struct {
 	findings []Finding
 }
 
-func (r *report) ok(text string) { r.add(OK, text, "") }
+func (r *report) ok(form string, values ...any) { r.add(OK, form, "", values) }
 
-func (r *report) warn(text, action string) { r.add(Warning, text, action) }
+func (r *report) warn(form, action string, values ...any) { r.add(Warning, form, action, values) }
 
-func (r *report) fail(text, action string) { r.add(Error, text, action) }
+func (r *report) fail(form, action string, values ...any) { r.add(Error, form, action, values) }
 
-func (r *report) add(status Status, text, action string) {
-	r.findings = append(r.findings, Finding{r.check, status, r.Config.Hide(text), r.Config.Hide(action)})
+func (r *report) add(status Status, form, action string, values []any) {
+	text := fmt.Sprintf(form, values...)
+	r.findings = append(r.findings, Finding{
+		Check: r.check, Status: status, Text: r.Config.Hide(text), Action: r.Config.Hide(action), Form: form, Values: values,
+	})
 }
 
 // Run makes all checks, each with a limit of its own.
@@ -89,23 +102,13 @@ func Run(ctx context.Context, o Options) []Finding {
 	return r.findings
 }
 
-// Failed reports whether a finding is an error.
-func Failed(findings []Finding) bool {
-	for _, f := range findings {
-		if f.Status == Error {
-			return true
-		}
-	}
-	return false
-}
-
 // settings checks that what server and worker need is set.
 func (r *report) settings(context.Context) {
 	missing := false
 	for _, name := range []string{"DATABASE_URL", "REDIS_URL", "BLOB_URL", "SECRET_KEYS", "SESSION_KEY"} {
 		if err := r.Config.Require(name); err != nil {
 			missing = true
-			r.fail(name+" is not set.", "Set it as docs/configuration.md says.")
+			r.fail("%s is not set.", "Set it as docs/configuration.md says.", Known(name))
 		}
 	}
 	if !missing {

@@ -4,7 +4,6 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -25,9 +24,9 @@ func (r *report) machine(context.Context) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err == nil {
 		if limit.Cur < minFiles {
-			r.warn(fmt.Sprintf("A process may open %d files, if it runs as this command does.", limit.Cur), "Raise the limit to 65536 (LimitNOFILE=, ulimit -n): each connection is one.")
+			r.warn("A process may open %d files, if it runs as this command does.", "Raise the limit to 65536 (LimitNOFILE=, ulimit -n): each connection is one.", limit.Cur)
 		} else {
-			r.ok(fmt.Sprintf("A process may open %d files.", limit.Cur))
+			r.ok("A process may open %d files.", limit.Cur)
 		}
 	}
 	folders := [][2]string{{"temporary files", os.TempDir()}}
@@ -42,14 +41,15 @@ func (r *report) machine(context.Context) {
 		if !ok {
 			continue // it is made at the first use
 		}
-		text := "The folder of " + f[0] + " has " + humanize.Bytes(free) + " left."
+		const text = "The folder of %s has %s left."
+		folder, left := Known(f[0]), Known(humanize.Bytes(free))
 		switch {
 		case free < minFreeError:
-			r.fail(text, "Free some of the disk.")
+			r.fail(text, "Free some of the disk.", folder, left)
 		case free < minFree:
-			r.warn(text, "Free some of the disk, or use a larger one.")
+			r.warn(text, "Free some of the disk, or use a larger one.", folder, left)
 		default:
-			r.ok(text)
+			r.ok(text, folder, left)
 		}
 	}
 }

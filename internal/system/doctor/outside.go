@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -40,7 +39,7 @@ func (r *report) mail(ctx context.Context) {
 		conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	}
 	if err != nil {
-		r.fail("The mail server cannot be reached: "+firstLine(err), "Correct SMTP_URL.")
+		r.fail("The mail server cannot be reached: %s", "Correct SMTP_URL.", firstLine(err))
 		return
 	}
 	defer func() { _ = conn.Close() }()
@@ -65,7 +64,7 @@ func (r *report) models(ctx context.Context) {
 		r.warn("No chat model is set: answers quote passages, and agents only look things up.", "Set LLM_BASE_URL and LLM_MODEL, or LLM_CONFIG.")
 	}
 	asked := map[string]bool{}
-	list := func(name, provider, address string, key config.Secret) {
+	list := func(kind Known, name, provider, address string, key config.Secret) {
 		if address == "" {
 			return
 		}
@@ -85,39 +84,39 @@ func (r *report) models(ctx context.Context) {
 		}
 		if id := address + key.Reveal(); !asked[id] {
 			asked[id] = true
-			r.service(ctx, name, address+"/models", header)
+			r.service(ctx, kind, name, address+"/models", header)
 		}
 	}
 	for _, m := range r.Config.ChatModels {
-		list("chat model "+m.Name, m.Provider, m.BaseURL, m.Key)
+		list("chat model", " "+m.Name, m.Provider, m.BaseURL, m.Key)
 	}
 	for _, m := range r.Config.EmbeddingModels {
-		list("embedding model "+m.Name, m.Provider, m.BaseURL, m.Key)
+		list("embedding model", " "+m.Name, m.Provider, m.BaseURL, m.Key)
 	}
-	list("reranker", r.Config.RerankProvider, r.Config.RerankBaseURL, r.Config.RerankAPIKey)
+	list("reranker", "", r.Config.RerankProvider, r.Config.RerankBaseURL, r.Config.RerankAPIKey)
 }
 
-// service asks a service. Some know no list of models, which is as good as one.
-func (r *report) service(ctx context.Context, name, address string, header http.Header) {
+// service asks a service of a kind; the name of the model follows after a space. Some know no list of models, which is as good as one.
+func (r *report) service(ctx context.Context, kind Known, name, address string, header http.Header) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
-		r.fail("The address of the "+name+" cannot be used.", "Correct it.")
+		r.fail("The address of the %s%s cannot be used.", "Correct it.", kind, name)
 		return
 	}
 	request.Header = header
 	response, err := r.HTTP.Do(request)
 	if err != nil {
-		r.fail("The service of the "+name+" cannot be reached: "+firstLine(err), "Start it, or correct its address.")
+		r.fail("The service of the %s%s cannot be reached: %s", "Start it, or correct its address.", kind, name, firstLine(err))
 		return
 	}
 	_ = response.Body.Close()
 	switch {
 	case response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden:
-		r.fail(fmt.Sprintf("The service of the %s refuses the key (%d).", name, response.StatusCode), "Set the right key.")
+		r.fail("The service of the %s%s refuses the key (%d).", "Set the right key.", kind, name, response.StatusCode)
 	case response.StatusCode >= 500:
-		r.warn(fmt.Sprintf("The service of the %s fails (%d).", name, response.StatusCode), "Look at its log.")
+		r.warn("The service of the %s%s fails (%d).", "Look at its log.", kind, name, response.StatusCode)
 	default:
-		r.ok("The service of the " + name + " answers.")
+		r.ok("The service of the %s%s answers.", kind, name)
 	}
 }
 
@@ -149,17 +148,17 @@ func (r *report) address(ctx context.Context) {
 	}
 	response, err := r.HTTP.Do(request)
 	if err != nil {
-		r.warn("The service cannot be reached at BASE_URL from this machine: "+firstLine(err), "Start magpie serve and the proxy; if only this machine cannot reach it, all is well.")
+		r.warn("The service cannot be reached at BASE_URL from this machine: %s", "Start magpie serve and the proxy; if only this machine cannot reach it, all is well.", firstLine(err))
 		return
 	}
 	_ = response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		r.warn(fmt.Sprintf("The service answers at BASE_URL with %d.", response.StatusCode), "Check that the proxy hands everything to magpie serve.")
+		r.warn("The service answers at BASE_URL with %d.", "Check that the proxy hands everything to magpie serve.", response.StatusCode)
 		return
 	}
 	if response.TLS != nil && len(response.TLS.PeerCertificates) > 0 {
 		if left := response.TLS.PeerCertificates[0].NotAfter.Sub(r.Now()); left < certificateWarning {
-			r.warn(fmt.Sprintf("The certificate of BASE_URL ends in %.0f days.", left.Hours()/24), "Renew it.")
+			r.warn("The certificate of BASE_URL ends in %.0f days.", "Renew it.", left.Hours()/24)
 			return
 		}
 	}

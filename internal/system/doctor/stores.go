@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"strconv"
@@ -40,7 +39,7 @@ func (r *report) postgres(ctx context.Context) {
 	}
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
-		r.fail("PostgreSQL cannot be reached: "+firstLine(err), "Start it, or correct DATABASE_URL.")
+		r.fail("PostgreSQL cannot be reached: %s", "Start it, or correct DATABASE_URL.", firstLine(err))
 		return
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
@@ -56,32 +55,33 @@ func (r *report) postgres(ctx context.Context) {
 		coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false), clock_timestamp()`).
 		Scan(&version, &text, &encoding, &fsync, &pages, &idle, &statement, &connections, &buffers, &superuser, &secure, &now)
 	if err != nil {
-		r.fail("PostgreSQL does not answer: "+firstLine(err), "Look at its log.")
+		r.fail("PostgreSQL does not answer: %s", "Look at its log.", firstLine(err))
 		return
 	}
 	answered := r.Now()
 	text, _, _ = strings.Cut(text, " ")
 	if version < minPostgres {
-		r.fail("PostgreSQL "+text+" is too old.", "Use version 15 or later.")
+		r.fail("PostgreSQL %s is too old.", "Use version 15 or later.", text)
 	} else {
-		r.ok("PostgreSQL " + text + " answers.")
+		r.ok("PostgreSQL %s answers.", text)
 	}
 	if encoding != "UTF8" {
-		r.fail("The database has the encoding "+encoding+".", "Create it with the encoding UTF8.")
+		r.fail("The database has the encoding %s.", "Create it with the encoding UTF8.", Known(encoding))
 	}
 	for _, setting := range [][2]string{{"fsync", fsync}, {"full_page_writes", pages}} {
 		if setting[1] != "on" {
-			r.warn(setting[0]+" is off: a crash of the machine can destroy the database.", "Set it to on, unless its data may be lost.")
+			r.warn("%s is off: a crash of the machine can destroy the database.", "Set it to on, unless its data may be lost.", Known(setting[0]))
 		}
 	}
 	if statement != "0" || idle != "0" {
-		r.warn(fmt.Sprintf("The login has statement_timeout %s and idle_in_transaction_session_timeout %s, which can end long syncs and builds of indexes.", statement, idle), "Set both to 0 for the logins of Magpie.")
+		r.warn("The login has statement_timeout %s and idle_in_transaction_session_timeout %s, which can end long syncs and builds of indexes.", "Set both to 0 for the logins of Magpie.",
+			Known(statement), Known(idle))
 	}
 	if buffers < 128<<20 {
-		r.warn("shared_buffers is "+humanize.Bytes(buffers)+".", "A quarter of the machine's memory is a good start; docs/operations.md says why.")
+		r.warn("shared_buffers is %s.", "A quarter of the machine's memory is a good start; docs/operations.md says why.", Known(humanize.Bytes(buffers)))
 	}
 	if connections < 50 {
-		r.warn(fmt.Sprintf("max_connections is %d.", connections), "Each process uses twice DATABASE_MAX_CONNECTIONS; 100 is enough for a few processes.")
+		r.warn("max_connections is %d.", "Each process uses twice DATABASE_MAX_CONNECTIONS; 100 is enough for a few processes.", connections)
 	}
 	if superuser {
 		r.warn("The login of DATABASE_URL is a superuser or has bypassrls.", "Use a login of its own that is only a member of magpie_app, as docs/operations.md describes.")
@@ -95,12 +95,13 @@ func (r *report) postgres(ctx context.Context) {
 // clock compares the clocks. The moment of the database lies between the two of here.
 func (r *report) clock(now, asked, answered time.Time) {
 	difference := max(asked.Sub(now), now.Sub(answered), 0)
-	text := "The clocks of this machine and of the database differ by " + difference.Round(time.Millisecond).String() + "."
+	const text = "The clocks of this machine and of the database differ by %s."
+	difference = difference.Round(time.Millisecond)
 	switch {
 	case difference > maxClockError:
-		r.fail(text, "Synchronize both by NTP: signatures and tokens of other services depend on it.")
+		r.fail(text, "Synchronize both by NTP: signatures and tokens of other services depend on it.", difference)
 	case difference > maxClockWarning:
-		r.warn(text, "Synchronize both by NTP.")
+		r.warn(text, "Synchronize both by NTP.", difference)
 	default:
 		r.ok("The clocks of this machine and of the database agree.")
 	}
@@ -123,11 +124,11 @@ func (r *report) schema(ctx context.Context) {
 		err = db.CheckSchema(ctx)
 	}
 	if m, ok := errors.AsType[*store.Mismatch](err); ok {
-		r.fail(sentence(m.Problem), sentence(m.Remedy))
+		r.fail("%s", sentence(m.Remedy), sentence(m.Problem))
 		return
 	}
 	if err != nil {
-		r.fail("The schema cannot be checked: "+firstLine(err), "Correct what postgresql says first.")
+		r.fail("The schema cannot be checked: %s", "Correct what postgresql says first.", firstLine(err))
 		return
 	}
 	var step int64
@@ -142,15 +143,15 @@ func (r *report) schema(ctx context.Context) {
 		       coalesce((select array_agg(e.name) from expected e left join pg_class c on c.relname = e.name and c.relnamespace = 'public'::regnamespace
 		           where c.oid is null or not c.relrowsecurity or e.forced and not c.relforcerowsecurity), '{}')`).Scan(&step, &vector, &bypass, &owner, &open)
 	if err != nil {
-		r.fail("Row-level security cannot be checked: "+firstLine(err), "Run magpie migrate up.")
+		r.fail("Row-level security cannot be checked: %s", "Run magpie migrate up.", firstLine(err))
 		return
 	}
-	r.ok(fmt.Sprintf("The schema is at step %d, with pgvector %s.", step, vector))
+	r.ok("The schema is at step %d, with pgvector %s.", step, vector)
 	switch {
 	case bypass || owner:
 		r.fail("Row-level security does not bind the role magpie_app: it is a superuser, has bypassrls, or owns the tables.", "As a superuser run: alter role magpie_app nosuperuser nobypassrls; and give the tables to the owner of the schema.")
 	case len(open) > 0:
-		r.fail("Row-level security is off for "+strings.Join(open, ", ")+".", "Restore a backup, or turn it on as ent/migrate/migrations do.")
+		r.fail("Row-level security is off for %s.", "Restore a backup, or turn it on as ent/migrate/migrations do.", Known(strings.Join(open, ", ")))
 	default:
 		r.ok("Row-level security binds the application.")
 	}
@@ -165,12 +166,12 @@ func (r *report) sealed(ctx context.Context, db *store.DB) {
 	}
 	box, err := secret.NewBox(keys, current)
 	if err != nil {
-		r.fail("SECRET_KEYS cannot be used: "+firstLine(err), "Correct it.")
+		r.fail("SECRET_KEYS cannot be used: %s", "Correct it.", firstLine(err))
 		return
 	}
 	counts, err := reseal.Check(ctx, db.Pool, box)
 	if err != nil {
-		r.warn("The sealed values could not be read: "+firstLine(err), "Run magpie secrets status --check, which takes as long as it needs.")
+		r.warn("The sealed values could not be read: %s", "Run magpie secrets status --check, which takes as long as it needs.", firstLine(err))
 		return
 	}
 	var all, old int64
@@ -182,14 +183,14 @@ func (r *report) sealed(ctx context.Context, db *store.DB) {
 		}
 		if c.Lost > 0 {
 			lost = true
-			r.fail(fmt.Sprintf("%d of the %s, sealed with the key %q, do not open.", c.Lost, c.Column.What, c.Key), "Put the key back into SECRET_KEYS, or set them anew; see docs/secrets.md.")
+			r.fail("%d of the %s, sealed with the key %q, do not open.", "Put the key back into SECRET_KEYS, or set them anew; see docs/secrets.md.", c.Lost, Known(c.Column.What), c.Key)
 		}
 	}
 	if !lost {
-		r.ok(fmt.Sprintf("SECRET_KEYS opens all sealed values (%d).", all))
+		r.ok("SECRET_KEYS opens all sealed values (%d).", all)
 	}
 	if old > 0 {
-		r.warn(fmt.Sprintf("%d sealed values are sealed with an older key.", old), "Run magpie secrets rotate once all processes have the current key.")
+		r.warn("%d sealed values are sealed with an older key.", "Run magpie secrets rotate once all processes have the current key.", old)
 	}
 }
 
@@ -200,29 +201,29 @@ func (r *report) redis(ctx context.Context) {
 	}
 	client, err := r.Redis(r.Config.RedisURL.Reveal())
 	if err != nil {
-		r.fail(firstLine(err), "Correct REDIS_URL.")
+		r.fail("%s", "Correct REDIS_URL.", firstLine(err))
 		return
 	}
 	defer func() { _ = client.Close() }()
 	info, err := readInfo(ctx, client)
 	if err != nil {
-		r.fail("Redis cannot be reached: "+firstLine(err), "Start it, or correct REDIS_URL. Until then no sync starts.")
+		r.fail("Redis cannot be reached: %s", "Start it, or correct REDIS_URL. Until then no sync starts.", firstLine(err))
 		return
 	}
 	version := info["redis_version"]
 	major, _, _ := strings.Cut(version, ".")
 	if n, err := strconv.Atoi(major); err != nil || n < minRedis {
-		r.warn("Redis "+version+" is older than what Magpie is tested with.", "Use version 6 or later.")
+		r.warn("Redis %s is older than what Magpie is tested with.", "Use version 6 or later.", version)
 	} else {
-		r.ok("Redis " + version + " answers.")
+		r.ok("Redis %s answers.", version)
 	}
 	if policy := info["maxmemory_policy"]; policy != "" && policy != "noeviction" {
-		r.fail("Redis has the maxmemory-policy "+policy+": it deletes queued tasks when its memory is full.", "Set maxmemory-policy noeviction.")
+		r.fail("Redis has the maxmemory-policy %s: it deletes queued tasks when its memory is full.", "Set maxmemory-policy noeviction.", Known(policy))
 	}
 	used, _ := strconv.ParseFloat(info["used_memory"], 64)
 	most, _ := strconv.ParseFloat(info["maxmemory"], 64)
 	if most > 0 && used > 0.9*most {
-		r.warn(fmt.Sprintf("Redis uses %.0f%% of its maxmemory.", 100*used/most), "Raise maxmemory.")
+		r.warn("Redis uses %.0f%% of its maxmemory.", "Raise maxmemory.", 100*used/most)
 	}
 	if info["rdb_last_bgsave_status"] == "err" || info["aof_last_write_status"] == "err" {
 		r.fail("Redis cannot write its data to disk, and may refuse writes.", "Look at its log and at its disk.")
@@ -256,7 +257,7 @@ func (r *report) blobs(ctx context.Context) {
 	}
 	blobs, err := r.Blobs(ctx)
 	if err != nil {
-		r.fail("The blob store cannot be opened: "+firstLine(err), "Correct BLOB_URL, BLOB_ACCESS_KEY_ID and BLOB_SECRET_ACCESS_KEY.")
+		r.fail("The blob store cannot be opened: %s", "Correct BLOB_URL, BLOB_ACCESS_KEY_ID and BLOB_SECRET_ACCESS_KEY.", firstLine(err))
 		return
 	}
 	if closer, ok := blobs.(io.Closer); ok {
@@ -276,7 +277,7 @@ func (r *report) blobs(ctx context.Context) {
 		err = errors.Join(err, blobs.Delete(ctx, key))
 	}
 	if err != nil {
-		r.fail("The blob store does not work: "+firstLine(err), "The login needs the rights to write, read, list and delete.")
+		r.fail("The blob store does not work: %s", "The login needs the rights to write, read, list and delete.", firstLine(err))
 		return
 	}
 	r.ok("The blob store writes, reads and deletes.")
