@@ -1,6 +1,7 @@
 package inbox_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
@@ -83,11 +84,12 @@ func (q *fakeQueue) take() []queue.Event {
 }
 
 type fixture struct {
-	t     *testing.T
-	db    *store.DB
-	clock *clock
-	queue *fakeQueue
-	inbox *inbox.Inbox
+	t         *testing.T
+	db        *store.DB
+	clock     *clock
+	queue     *fakeQueue
+	providers []event.Provider
+	inbox     *inbox.Inbox
 }
 
 func newFixture(t *testing.T, more ...event.Provider) *fixture {
@@ -97,18 +99,33 @@ func newFixture(t *testing.T, more ...event.Provider) *fixture {
 	h.db, err = store.Open(t.Context(), testkit.Database(t).AppURL, 8)
 	h.must(err)
 	t.Cleanup(h.db.Close)
-	box, err := secret.NewBox(map[string][]byte{"k": make([]byte, secret.KeyBytes)}, "k")
-	h.must(err)
-	all := provider.All(provider.Deps{})
+	h.providers = provider.All(provider.Deps{})
 	for _, p := range more {
-		all = slices.DeleteFunc(all, func(old event.Provider) bool { return old.Name == p.Name })
-		all = append(all, p)
+		h.providers = slices.DeleteFunc(h.providers, func(old event.Provider) bool { return old.Name == p.Name })
+		h.providers = append(h.providers, p)
 	}
-	h.inbox = inbox.New(inbox.Options{
-		Ent: h.db.Ent, Pool: h.db.Pool, Providers: all, Box: box, Queue: h.queue, BaseURL: "https://magpie.example.com", Now: h.clock.now,
-		Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
-	})
+	h.inbox = h.with(h.box("k"))
 	return h
+}
+
+// box returns a Box with keys of some ids, the first of which seals. The same id has the same key.
+func (h *fixture) box(ids ...string) *secret.Box {
+	h.t.Helper()
+	keys := map[string][]byte{}
+	for _, id := range ids {
+		keys[id] = bytes.Repeat([]byte(id[:1]), secret.KeyBytes)
+	}
+	box, err := secret.NewBox(keys, ids[0])
+	h.must(err)
+	return box
+}
+
+// with returns the inbox of a process with these keys.
+func (h *fixture) with(box *secret.Box) *inbox.Inbox {
+	return inbox.New(inbox.Options{
+		Ent: h.db.Ent, Pool: h.db.Pool, Providers: h.providers, Box: box, Queue: h.queue, BaseURL: "https://magpie.example.com", Now: h.clock.now,
+		Log: slog.New(slog.NewTextHandler(h.t.Output(), nil)),
+	})
 }
 
 func (h *fixture) must(err error) {
