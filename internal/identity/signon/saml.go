@@ -273,20 +273,43 @@ func (s *SAML) handleResponse(ctx context.Context, flow pendingSAML, response st
 // verify checks a response. The keys of the provider may have changed, so a wrong
 // signature makes it read the metadata again.
 func (s *SAML) verify(ctx context.Context, raw []byte, request string) (*saml.Assertion, error) {
+	encrypted := bytes.Contains(raw, []byte("EncryptedAssertion"))
+	if encrypted && !s.decrypts() {
+		return nil, errBadResponse("it is encrypted, and this service has no RSA key; the operator has to look at SAML_CERTIFICATE and SAML_KEY", nil)
+	}
+	assertion, err := s.verifyOnce(ctx, raw, request)
+	if cause := privateError(err); encrypted && !errors.Is(cause, saml.ErrCertificateNotValidNow) && (errors.Is(cause, saml.ErrDecryptionFailed) || isUnsigned(cause)) {
+		// One reason for all that can happen before a signature was found right: the answers
+		// to changed ciphertexts must not say which of them decrypt to XML.
+		err = errBadResponse("it cannot be decrypted, or what is in it has no valid signature of the provider", cause)
+	}
+	return assertion, s.responseError(err)
+}
+
+// decrypts reports whether there is a key that decrypts assertions.
+func (s *SAML) decrypts() bool {
+	if s.o.KeyPair == nil {
+		return false
+	}
+	_, ok := s.o.KeyPair.PrivateKey.(*rsa.PrivateKey)
+	return ok
+}
+
+// verifyOnce is verify without the conversion of errors.
+func (s *SAML) verifyOnce(ctx context.Context, raw []byte, request string) (*saml.Assertion, error) {
 	idp, err := s.metadata.get(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
 	assertion, err := s.parse(ctx, idp, raw, request)
 	if err == nil || !errors.Is(privateError(err), saml.ErrInvalidSignature) {
-		return assertion, s.responseError(err)
+		return assertion, err
 	}
 	renewed, loadErr := s.metadata.get(ctx, metadataRetryAge)
 	if loadErr != nil || renewed == idp {
-		return nil, s.responseError(err)
+		return nil, err
 	}
-	assertion, err = s.parse(ctx, renewed, raw, request)
-	return assertion, s.responseError(err)
+	return s.parse(ctx, renewed, raw, request)
 }
 
 func (s *SAML) parse(ctx context.Context, idp *saml.EntityDescriptor, raw []byte, request string) (*saml.Assertion, error) {
@@ -339,6 +362,12 @@ func privateError(err error) error {
 // response nor the assertion is signed. It has no exported value.
 const unsignedText = "signature element not present"
 
+// isUnsigned reports whether the cause of an error of the library is that there is no
+// valid signature.
+func isUnsigned(cause error) bool {
+	return cause != nil && (errors.Is(cause, saml.ErrInvalidSignature) || cause.Error() == unsignedText)
+}
+
 // responseError converts an error of the library.
 func (s *SAML) responseError(err error) error {
 	cause := privateError(err)
@@ -349,30 +378,8 @@ func (s *SAML) responseError(err error) error {
 	if errors.As(cause, &status) {
 		return apierr.New(apierr.Forbidden, s.o.Name+" refused the sign-in: "+line(status.Status, 128))
 	}
-	if cause.Error() == unsignedText {
-		return errBadResponse("it has no valid signature of the provider", cause)
-	}
-	for _, known := range []struct {
-		err    error
-		reason string
-	}{
-		{saml.ErrAssertionReplayed, "it was used before"},
-		{saml.ErrCertificateNotValidNow, "the provider's certificate has expired; the operator has to renew the metadata"},
-		{saml.ErrInvalidSignature, "it has no valid signature of the provider"},
-		{saml.ErrDecryptionFailed, "it cannot be decrypted"},
-		{saml.ErrRequestIDMismatch, "it answers another request"},
-		{saml.ErrAudienceMismatch, "it is for another service; the operator has to look at SAML_ENTITY_ID"},
-		{saml.ErrDestinationMismatch, "it is for another address; the operator has to look at BASE_URL"},
-		{saml.ErrIssuerMismatch, "it is of another provider"},
-		{saml.ErrExpired, "it has expired; the clocks of the provider and of this service may differ"},
-		{saml.ErrNotYetValid, "it is not valid yet; the clocks of the provider and of this service may differ"},
-		{saml.ErrUnsupported, "it uses something that is not supported, such as SHA-1"},
-		{saml.ErrMissingElement, "something is missing in it"},
-		{saml.ErrMalformedMessage, "it is malformed"},
-	} {
-		if errors.Is(cause, known.err) {
-			return errBadResponse(known.reason, cause)
-		}
+	if reason := reasonOf(cause); reason != "" {
+		return errBadResponse(reason, cause)
 	}
 	if code := apierr.From(cause).Code; code != apierr.Internal {
 		return cause
@@ -381,6 +388,37 @@ func (s *SAML) responseError(err error) error {
 		return apierr.Wrap("verify the response", cause)
 	}
 	return errBadResponse("it is malformed", cause)
+}
+
+// reasonOf returns why the library refused a response, or "" if it does not say.
+func reasonOf(cause error) string {
+	switch {
+	case errors.Is(cause, saml.ErrAssertionReplayed):
+		return "it was used before"
+	case errors.Is(cause, saml.ErrCertificateNotValidNow):
+		return "the provider's certificate has expired; the operator has to renew the metadata"
+	case isUnsigned(cause):
+		return "it has no valid signature of the provider"
+	case errors.Is(cause, saml.ErrRequestIDMismatch):
+		return "it answers another request"
+	case errors.Is(cause, saml.ErrAudienceMismatch):
+		return "it is for another service; the operator has to look at SAML_ENTITY_ID"
+	case errors.Is(cause, saml.ErrDestinationMismatch):
+		return "it is for another address; the operator has to look at BASE_URL"
+	case errors.Is(cause, saml.ErrIssuerMismatch):
+		return "it is of another provider"
+	case errors.Is(cause, saml.ErrExpired):
+		return "it has expired; the clocks of the provider and of this service may differ"
+	case errors.Is(cause, saml.ErrNotYetValid):
+		return "it is not valid yet; the clocks of the provider and of this service may differ"
+	case errors.Is(cause, saml.ErrUnsupported):
+		return "it uses something that is not supported, such as SHA-1"
+	case errors.Is(cause, saml.ErrMissingElement):
+		return "something is missing in it"
+	case errors.Is(cause, saml.ErrMalformedMessage):
+		return "it is malformed"
+	}
+	return ""
 }
 
 // errBadResponse returns the error for a response that is not valid. The library's

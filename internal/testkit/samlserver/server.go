@@ -6,6 +6,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/base64"
@@ -181,6 +182,11 @@ type Response struct {
 	Extra string
 	// SignAssertion and SignResponse say what is signed.
 	SignAssertion, SignResponse bool
+	// EncryptTo is the key for which the assertion is encrypted; nil for a readable one.
+	EncryptTo *rsa.PublicKey
+	// Cipher and KeyTransport are the algorithms of the encryption. Default: AES256GCM
+	// and RSAOAEP.
+	Cipher, KeyTransport string
 }
 
 // Person is who is signed in at the server.
@@ -233,6 +239,9 @@ func (s *Server) Sign(t testing.TB, r Response) *etree.Document {
 		element := assertion.Root()
 		if r.SignAssertion {
 			element = s.sign(t, element)
+		}
+		if r.EncryptTo != nil {
+			element = Encrypt(t, element, r.EncryptTo, r.Cipher, r.KeyTransport)
 		}
 		document.Root().AddChild(element)
 	}
