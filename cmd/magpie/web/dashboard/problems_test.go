@@ -62,6 +62,7 @@ var explainers = map[string]map[string][]int{
 	"internal/connector/oauth/":      {"LostMessage": {0, 1}},
 	"internal/event/inbox/":          {"LostMessage": {0, 1}},
 	"internal/identity/authn/":       {"refuse": {0}},
+	"internal/identity/signon/":      {"errBadResponse": {0}},
 	"internal/live/connection/":      {"full": {0}, "enter": {1}},
 }
 
@@ -71,6 +72,7 @@ var explaining = map[string][]string{
 	"agents/integration/store/":    {"missing"},
 	"agents/run/":                  {"modelFailureMessage"},
 	"connectors/":                  {"checkText", "exampleHint", "parseDuration", "set", "toStrings"},
+	"internal/identity/signon/":    {"reasonOf"},
 	"internal/secret/":             {"LostMessage"},
 }
 
