@@ -20,14 +20,14 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 // view is what the page shows: a message, the sign-in, or the question.
 type view struct {
 	application.Page
-	Provider string // of sign-in, besides the password; may be empty
-	Message  string
+	Providers []application.Provider // of sign-in, besides the password
+	Message   string
 }
 
 // bindingCookie binds a request to the browser that began it.
 const bindingCookie = "magpie_authorize"
 
-// signOnCookie has the binding of a sign-in at an OpenID provider.
+// signOnCookie has the binding of a sign-in at a provider.
 const signOnCookie = "magpie_authorize_sign_on"
 
 // continueParameter has the token of a request that comes back from the provider.
@@ -98,9 +98,9 @@ func cookie(r *http.Request, name string) string {
 	return found.Value
 }
 
-// signOn sends the browser to the OpenID provider.
-func (h *Handler) signOn(w http.ResponseWriter, r *http.Request, token string) {
-	address, binding, err := h.opt.Server.StartSignOn(r.Context(), token, cookie(r, bindingCookie), func(token string) string {
+// signOn sends the browser to a provider.
+func (h *Handler) signOn(w http.ResponseWriter, r *http.Request, provider, token string) {
+	address, binding, err := h.opt.Server.StartSignOn(r.Context(), provider, token, cookie(r, bindingCookie), func(token string) string {
 		return h.opt.Server.Issuer() + AuthorizePath + "?" + url.Values{continueParameter: {token}}.Encode()
 	})
 	if err != nil {
@@ -136,7 +136,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if form.Has("signon") {
-		h.signOn(w, r, token)
+		h.signOn(w, r, form.Get("signon"), token)
 		return
 	}
 	page, err := h.opt.Server.SignIn(r.Context(), token, binding, form.Get("email"), form.Get("password"))
@@ -176,7 +176,7 @@ func (h *Handler) showError(w http.ResponseWriter, r *http.Request, page applica
 }
 
 func (h *Handler) show(w http.ResponseWriter, status int, v view) {
-	v.Provider = h.opt.Server.Provider()
+	v.Providers = h.opt.Server.Providers()
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_ = pageTemplate.Execute(w, v) // fails only when the client has gone

@@ -38,8 +38,8 @@ func (a *App) openGrants() {
 	a.closers = append(a.closers, func() error { a.Grants.Close(); return nil })
 }
 
-// openSignOn creates the sign-in by an OpenID provider, and the connections of programs to
-// Magpie.
+// openSignOn creates the sign-in by OpenID and SAML providers, and the connections of
+// programs to Magpie.
 func (a *App) openSignOn() {
 	c := a.Config
 	flows := oauth.NewFlows(a.DB.Pool, a.Secrets, a.now)
@@ -53,8 +53,15 @@ func (a *App) openSignOn() {
 	a.closers = append(a.closers, func() error { a.SignOn.Close(); return nil })
 	a.SAML = a.newSAML(flows)
 	metadata := &http.Transport{DialContext: httpx.NewGuard(c.AllowedPrivateNetworks).DialContext, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}
+	var providers []application.Provider
+	if name, _, ok := a.SignOn.Method(); ok {
+		providers = append(providers, application.Provider{ID: "oidc", Name: name, SignOn: a.SignOn})
+	}
+	if name, ok := a.SAML.Method(); ok {
+		providers = append(providers, application.Provider{ID: "saml", Name: name, SignOn: a.SAML})
+	}
 	a.Applications = application.New(application.Options{
-		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, SignOn: a.SignOn, Flows: flows, Secrets: a.Secrets, Attempts: a.limiter,
+		Ent: a.DB.Ent, Accounts: a.Accounts, People: a.People, Providers: providers, Flows: flows, Secrets: a.Secrets, Attempts: a.limiter,
 		HTTP:   &http.Client{Transport: tracing.Transport(metadata), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		Issuer: c.PublicURL(), Dashboard: c.DashboardAddress(), Resource: c.PublicURL() + mcp.Path, Log: a.Log, Now: a.now,
 	})

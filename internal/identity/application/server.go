@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -48,10 +49,15 @@ type People interface {
 	CheckPassword(ctx context.Context, email, password string) (*ent.User, error)
 }
 
-// SignOn signs people in at an OpenID provider; signon.SignOn implements it.
+// Provider is where people may sign in, besides by password.
+type Provider struct {
+	ID     string // in the form of the page
+	Name   string // on its button
+	SignOn SignOn
+}
+
+// SignOn signs people in at a provider; signon.SignOn and signon.SAML implement it.
 type SignOn interface {
-	// Method returns the name and the issuer of the provider, or false if there is none.
-	Method() (name, issuer string, ok bool)
 	// StartPage starts a sign-in that ends at returnTo with a code, or an error, in its
 	// query. The browser must present binding to Finish.
 	StartPage(ctx context.Context, returnTo string) (address, binding string, err error)
@@ -59,15 +65,16 @@ type SignOn interface {
 	Finish(ctx context.Context, code, binding string) (authn.Tokens, error)
 }
 
-// Options configure a Server. All but SignOn, Log and Now are required.
+// Options configure a Server. All but Providers, Log and Now are required.
 type Options struct {
 	Ent      *ent.Client
 	Accounts *authn.Accounts
 	People   People
-	SignOn   SignOn // nil: people sign in by password only
-	Flows    *oauth.Flows
-	Secrets  *secret.Box
-	Attempts authn.Attempts
+	// Providers are the ways to sign in besides passwords.
+	Providers []Provider
+	Flows     *oauth.Flows
+	Secrets   *secret.Box
+	Attempts  authn.Attempts
 	// HTTP reads the metadata of clients. It must refuse private addresses and
 	// redirects.
 	HTTP *http.Client
@@ -151,8 +158,9 @@ type pending struct {
 	RedirectURI string    `json:"redirect"`
 	State       string    `json:"state"`
 	Challenge   string    `json:"challenge"`
-	Binding     []byte    `json:"binding"` // SHA-256 of the browser's cookie
-	Person      uuid.UUID `json:"person"`  // zero before the sign-in
+	Binding     []byte    `json:"binding"`            // SHA-256 of the browser's cookie
+	Person      uuid.UUID `json:"person"`             // zero before the sign-in
+	Provider    string    `json:"provider,omitempty"` // at which a sign-in was started
 }
 
 // Page is what a person is asked.
@@ -314,33 +322,35 @@ func (s *Server) signedIn(ctx context.Context, p pending, person *ent.User, sign
 	return page, err
 }
 
-// Provider returns the name of the OpenID provider that people may sign in at; "" if
-// there is none.
-func (s *Server) Provider() string {
-	if s.o.SignOn == nil {
-		return ""
+// Providers returns where people may sign in, besides by password.
+func (s *Server) Providers() []Provider { return s.o.Providers }
+
+func (s *Server) provider(id string) (Provider, bool) {
+	at := slices.IndexFunc(s.o.Providers, func(p Provider) bool { return p.ID == id })
+	if at < 0 {
+		return Provider{}, false
 	}
-	if name, _, ok := s.o.SignOn.Method(); ok {
-		return name
-	}
-	return ""
+	return s.o.Providers[at], true
 }
 
-// StartSignOn starts the sign-in at the provider. returnTo returns the address of the
-// page that continues with a token. The browser must present signOn to EndSignOn.
-func (s *Server) StartSignOn(ctx context.Context, token, binding string, returnTo func(token string) string) (address, signOn string, err error) {
-	if s.Provider() == "" {
-		return "", "", apierr.New(apierr.InvalidRequest, "There is no OpenID provider here. Sign in with your password.")
+// StartSignOn starts the sign-in at the provider with an ID. returnTo returns the
+// address of the page that continues with a token. The browser must present signOn to
+// EndSignOn.
+func (s *Server) StartSignOn(ctx context.Context, provider, token, binding string, returnTo func(token string) string) (address, signOn string, err error) {
+	at, known := s.provider(provider)
+	if !known {
+		return "", "", apierr.New(apierr.InvalidRequest, "There is no such provider here. Sign in with your password.")
 	}
 	p, err := s.take(ctx, token, binding)
 	if err != nil {
 		return "", "", err
 	}
+	p.Provider = at.ID
 	next, _, err := s.o.Flows.Put(ctx, requestPurpose, requestLifetime, p)
 	if err != nil {
 		return "", "", apierr.Wrap("keep an authorization request", err)
 	}
-	return s.o.SignOn.StartPage(ctx, returnTo(next))
+	return at.SignOn.StartPage(ctx, returnTo(next))
 }
 
 // EndSignOn continues a request with the code of the provider's sign-in. An empty code
@@ -350,17 +360,18 @@ func (s *Server) EndSignOn(ctx context.Context, token, binding, code, signOn str
 	if err != nil {
 		return Page{}, err
 	}
-	person, err := s.signOn(ctx, code, signOn)
+	person, err := s.signOn(ctx, p.Provider, code, signOn)
 	return s.signedIn(ctx, p, person, err)
 }
 
-// signOn returns the person of a sign-in at the provider. The session that it opens
+// signOn returns the person of a sign-in at a provider. The session that it opens
 // ends at once: the page needs none.
-func (s *Server) signOn(ctx context.Context, code, binding string) (*ent.User, error) {
-	if s.Provider() == "" || code == "" {
+func (s *Server) signOn(ctx context.Context, provider, code, binding string) (*ent.User, error) {
+	at, known := s.provider(provider)
+	if !known || code == "" {
 		return nil, apierr.New(apierr.InvalidCredentials, "You were not signed in. Try again, or use your password.")
 	}
-	tokens, err := s.o.SignOn.Finish(ctx, code, binding)
+	tokens, err := at.SignOn.Finish(ctx, code, binding)
 	if err != nil {
 		return nil, err
 	}
