@@ -29,13 +29,13 @@ func served(t *testing.T) string {
 }
 
 // npmTool returns a command of a package of the folder node, which works in another
-// folder. The test is skipped where npm could not install the package.
+// folder.
 func npmTool(t *testing.T, folder, name string, arguments ...string) *exec.Cmd {
 	t.Helper()
 	program, err := filepath.Abs(filepath.Join("node", "node_modules", ".bin", name))
 	must(t, err)
 	if _, err := os.Stat(program); err != nil {
-		t.Skipf("%s is not installed, and needs npm: npm ci, in cmd/magpie/conformance/node", name)
+		t.Fatalf("%s is not installed; run scripts/setup.sh --tests", name)
 	}
 	command := exec.CommandContext(t.Context(), program, arguments...)
 	command.Dir = folder
@@ -129,7 +129,7 @@ func TestOapiCodegenGeneratesCodeThatCompiles(t *testing.T) {
 		return string(out), stderrOf(err), err
 	}
 	if _, problem, err := run("mod", "download"); err != nil {
-		t.Skipf("the modules of the generator are not here, and cannot be downloaded: %s", problem)
+		t.Fatalf("the modules of the generator are not here, and cannot be downloaded: %s", problem)
 	}
 	code, problem, err := run("tool", "oapi-codegen", "openapi.json")
 	if err != nil {
