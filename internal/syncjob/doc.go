@@ -5,5 +5,5 @@
 //
 // Allowed imports: ent, connectors, internal/audit, internal/ingest/entryid,
 // internal/queue, internal/safetext, internal/store/transaction, internal/viewer,
-// internal/apierr, go-redis.
+// internal/apierr, internal/tracing, go-redis.
 package syncjob

@@ -12,6 +12,7 @@ import (
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/queue"
 	"github.com/magpie-search/magpie/internal/store/transaction"
+	"github.com/magpie-search/magpie/internal/tracing"
 )
 
 // A Bus carries updates of jobs between processes. It may lose updates.
@@ -50,6 +51,7 @@ type Jobs struct {
 	log    *slog.Logger
 	times  Times
 	ended  func(Snapshot)
+	tracer *tracing.Tracer
 
 	mu            sync.Mutex
 	closed        bool
@@ -91,6 +93,9 @@ func WithTimes(t Times) Option { return func(j *Jobs) { j.times = t.orDefaults()
 // WithEnded has ended called with the final state of each job that this process ends.
 // It must not block.
 func WithEnded(ended func(Snapshot)) Option { return func(j *Jobs) { j.ended = ended } }
+
+// WithTracer sets what traces the starts of scheduled syncs; without it, nothing does.
+func WithTracer(t *tracing.Tracer) Option { return func(j *Jobs) { j.tracer = t } }
 
 // New returns the Jobs of an installation. now is the clock.
 func New(client *ent.Client, q queue.Enqueuer, bus Bus, now func() time.Time, options ...Option) *Jobs {

@@ -16,6 +16,7 @@ import (
 	"github.com/magpie-search/magpie/ent/predicate"
 	entjob "github.com/magpie-search/magpie/ent/syncjob"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/tracing"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -57,7 +58,9 @@ func (j *Jobs) startNextDue(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("look for due schedules: %w", err)
 	}
-	more, err = j.startOneDue(ent.NewTxContext(ctx, tx), tx)
+	var span *tracing.Span
+	defer func() { span.End(err) }() // after the task is queued, which is after the commit
+	more, err = j.startOneDue(ent.NewTxContext(ctx, tx), tx, &span)
 	if err != nil {
 		if undo := tx.Rollback(); undo != nil {
 			err = errors.Join(err, fmt.Errorf("roll back: %w", undo))
@@ -70,7 +73,9 @@ func (j *Jobs) startNextDue(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-func (j *Jobs) startOneDue(ctx context.Context, tx *ent.Tx) (bool, error) {
+// startOneDue starts the sync that is due first. Its start begins the trace of the sync,
+// which goes on in the task.
+func (j *Jobs) startOneDue(ctx context.Context, tx *ent.Tx, span **tracing.Span) (bool, error) {
 	now := j.now()
 	rows, err := tx.Connector.Query().
 		Where(
@@ -104,6 +109,8 @@ func (j *Jobs) startOneDue(ctx context.Context, tx *ent.Tx) (bool, error) {
 		return true, nil
 	}
 	inside := viewer.With(ctx, viewer.System(row.WorkspaceID))
+	inside, *span = j.tracer.Begin(inside, "schedule sync", tracing.Root{}, slog.String("magpie.connector_id", row.ID.String()),
+		slog.String(tracing.WorkspaceKey, row.WorkspaceID.String()), slog.Duration("magpie.schedule.late_seconds", now.Sub(intended)))
 	_, err = j.Start(inside, row.ID, StartOptions{Cause: entjob.CauseSchedule})
 	switch code := apierr.From(err).Code; {
 	case err == nil:

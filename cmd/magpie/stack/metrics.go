@@ -46,6 +46,12 @@ func processMetrics(app *wire.App) {
 		}
 		return changes, err
 	})
+	m.Counter("traces", "spans_dropped_total", "Spans that were lost because too many waited for the collector.", func() float64 {
+		return float64(app.LostSpans().Dropped)
+	})
+	m.Counter("traces", "spans_unsent_total", "Spans that were lost because the collector did not take them.", func() float64 {
+		return float64(app.LostSpans().Unsent)
+	})
 	m.Ready(readiness(app))
 }
 

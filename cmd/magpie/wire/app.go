@@ -238,7 +238,7 @@ func (a *App) open(ctx context.Context) error {
 	a.closers = append(a.closers, func() error { news.Close(); return nil })
 	a.Bus = syncjob.NewRedisBus(ctx, a.Redis, a.Log)
 	a.closers = append(a.closers, a.Bus.Close)
-	a.Jobs = syncjob.New(a.DB.Ent, a.Queue, a.Bus, a.now, syncjob.WithLog(a.Log), syncjob.WithEnded(a.Metrics.JobEnded))
+	a.Jobs = syncjob.New(a.DB.Ent, a.Queue, a.Bus, a.now, syncjob.WithLog(a.Log), syncjob.WithEnded(a.Metrics.JobEnded), syncjob.WithTracer(a.Tracer()))
 	a.closers = append(a.closers, func() error { a.Jobs.Close(); return nil })
 	a.failures = audit.NewSignIns(ctx, a.DB.Ent, a.Log)
 	a.closers = append(a.closers, func() error { a.failures.Close(); return nil })
@@ -392,7 +392,7 @@ func (a *App) openBlobs(ctx context.Context) (blob.Store, error) {
 	if closer, ok := blobs.(io.Closer); ok {
 		a.closers = append(a.closers, closer.Close)
 	}
-	return blobs, nil
+	return blob.Traced(blobs), nil
 }
 
 func (a *App) deleteDocuments(ctx context.Context, scope viewer.Scope, documents []uuid.UUID) (int, error) {

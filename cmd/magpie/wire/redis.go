@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/magpie-search/magpie/internal/store/driverlog"
+	"github.com/magpie-search/magpie/internal/tracing/redistrace"
 )
 
 // slotsInterval is the age at which a client of a Cluster loads the map of slots
@@ -41,7 +42,7 @@ func Redis(address string) (redis.UniversalClient, error) {
 		}
 		options.ContextTimeoutEnabled = true // an unresponsive Redis must not delay requests beyond their deadline
 		options.Dialer, options.DialerRetries = newDialer(options.TLSConfig, options.DialTimeout).Dial, max(options.DialerRetries, 1)
-		return redis.NewClient(options), nil
+		return traced(redis.NewClient(options)), nil
 	case found && known && (form == "sentinel" || form == "cluster"):
 		options, err := parseServers(location, scheme == "rediss", form == "sentinel")
 		if err != nil {
@@ -51,12 +52,18 @@ func Redis(address string) (redis.UniversalClient, error) {
 		if form == "cluster" {
 			cluster := options.Cluster()
 			cluster.ClusterStateReloadInterval = slotsInterval
-			return redis.NewClusterClient(cluster), nil
+			return traced(redis.NewClusterClient(cluster)), nil
 		}
-		return redis.NewUniversalClient(options), nil
+		return traced(redis.NewUniversalClient(options)), nil
 	default:
 		return nil, errors.New("REDIS_URL: must be redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://")
 	}
+}
+
+// traced adds spans to a client's commands in traces.
+func traced(client redis.UniversalClient) redis.UniversalClient {
+	client.AddHook(redistrace.Hook{})
+	return client
 }
 
 // parseServers parses the addresses of several servers.

@@ -45,6 +45,14 @@ func (a *App) Tracer() *tracing.Tracer {
 	return a.traces.Tracer()
 }
 
+// LostSpans returns how many spans did not reach the collector.
+func (a *App) LostSpans() export.Losses {
+	if a.traces == nil {
+		return export.Losses{}
+	}
+	return a.traces.Lost()
+}
+
 // FlushTraces sends the spans that have ended, before the time.
 func (a *App) FlushTraces(ctx context.Context) error {
 	if a.traces == nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,6 +24,9 @@ const (
 	retryTime = 20 * time.Second
 	// logInterval is the time between two log messages about a collector that is away.
 	logInterval = time.Minute
+	// maxWaiting is the largest number of spans that wait. It is also the size of the
+	// library's queue, which drops without saying so.
+	maxWaiting = sdktrace.DefaultMaxQueueSize
 	// maxValue is the largest number of characters of the text of an attribute.
 	maxValue = 256
 )
@@ -59,6 +63,18 @@ type Exporter struct {
 	provider *sdktrace.TracerProvider
 	exporter sdktrace.SpanExporter
 	tracer   *tracing.Tracer
+	losses   losses
+}
+
+// Losses are the numbers of spans that did not reach the collector.
+type Losses struct {
+	Dropped int64 // since too many waited
+	Unsent  int64 // since the collector did not take them
+}
+
+// Lost returns how many spans were lost so far. Spans that wait are none of them.
+func (e *Exporter) Lost() Losses {
+	return Losses{Dropped: e.losses.dropped.Load(), Unsent: e.losses.unsent.Load()}
 }
 
 // New returns an Exporter. It does not connect yet.
@@ -82,7 +98,7 @@ func New(ctx context.Context, o Options) (*Exporter, error) {
 	limits.AttributeValueLengthLimit = maxValue
 	e := &Exporter{exporter: sender}
 	e.provider = sdktrace.NewTracerProvider(
-		sdktrace.WithBatcher(&reporter{SpanExporter: sender, log: o.Log}),
+		sdktrace.WithSpanProcessor(&counter{SpanProcessor: sdktrace.NewBatchSpanProcessor(&reporter{SpanExporter: sender, log: o.Log, losses: &e.losses}, sdktrace.WithMaxQueueSize(maxWaiting)), losses: &e.losses}),
 		sdktrace.WithResource(resource.NewSchemaless(attributes...)), sdktrace.WithSampler(o.sampler()), sdktrace.WithRawSpanLimits(limits),
 	)
 	e.tracer = tracing.New(e.provider, tracing.Options{SendTo: o.SendTo})
@@ -121,10 +137,33 @@ func (e *Exporter) Close(ctx context.Context) {
 	}
 }
 
+// losses counts spans.
+type losses struct{ waiting, dropped, unsent atomic.Int64 }
+
+// A counter lets no more spans wait than the queue behind it has place for, and counts
+// the others.
+type counter struct {
+	sdktrace.SpanProcessor
+	losses *losses
+}
+
+// OnEnd implements [sdktrace.SpanProcessor].
+func (c *counter) OnEnd(s sdktrace.ReadOnlySpan) {
+	switch {
+	case !s.SpanContext().IsSampled(): // the queue does not take it
+	case c.losses.waiting.Add(1) > maxWaiting:
+		c.losses.waiting.Add(-1)
+		c.losses.dropped.Add(1)
+	default:
+		c.SpanProcessor.OnEnd(s)
+	}
+}
+
 // A reporter logs failed exports, which the library would write to the standard error.
 type reporter struct {
 	sdktrace.SpanExporter
-	log *slog.Logger
+	log    *slog.Logger
+	losses *losses
 
 	mu     sync.Mutex
 	logged time.Time
@@ -134,9 +173,11 @@ type reporter struct {
 // ExportSpans implements [sdktrace.SpanExporter].
 func (r *reporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	err := r.SpanExporter.ExportSpans(ctx, spans)
+	r.losses.waiting.Add(-int64(len(spans)))
 	if err == nil {
 		return nil
 	}
+	r.losses.unsent.Add(int64(len(spans)))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lost += len(spans)

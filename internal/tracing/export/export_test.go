@@ -58,6 +58,9 @@ func TestSpansReachTheCollectorWhenTheProcessStops(t *testing.T) {
 	if c.Header().Get("X-Team") != "search" {
 		t.Errorf("the collector got %v", c.Header())
 	}
+	if lost := e.Lost(); lost != (export.Losses{}) {
+		t.Errorf("lost: %+v", lost)
+	}
 	e.Close(t.Context()) // again does nothing
 }
 
@@ -134,6 +137,10 @@ func TestASlowCollectorHoldsNothingUp(t *testing.T) {
 	if took := trace(t.Context(), e); took > 2*time.Second {
 		t.Errorf("5000 spans took %s", took)
 	}
+	// The collector holds what it got; at most 2,048 spans wait for it.
+	if lost := e.Lost(); lost.Dropped != 5000-2048 || lost.Unsent != 0 {
+		t.Errorf("lost: %+v", lost)
+	}
 	start := time.Now()
 	e.Close(t.Context())
 	if took := time.Since(start); took > 10*time.Second {
@@ -149,6 +156,9 @@ func TestACollectorThatRefusesIsLogged(t *testing.T) {
 	e := open(t, export.Options{URL: server.URL + "/v1/traces", Headers: map[string]string{"Authorization": "hush"}, Sampler: export.AlwaysOn, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	trace(t.Context(), e)
 	e.Close(t.Context())
+	if lost := e.Lost(); lost.Dropped+lost.Unsent != 5000 || lost.Unsent < 2048 {
+		t.Errorf("lost: %+v", lost)
+	}
 	if n := strings.Count(log.String(), "spans not sent and lost"); n != 1 || strings.Contains(log.String(), "hush") {
 		t.Errorf("logged %d times: %s", n, log.String())
 	}
