@@ -28,6 +28,8 @@ func tellers() map[string]map[string][]int {
 		"internal/event/inbox":        {"Message": nil},
 		"internal/identity/principal": {"set": {2}},
 		"internal/ingest":             {"Reason": nil, "LimitError.Detail": nil},
+		"internal/model":              {"Brief": nil, "Advice": nil},
+		"internal/model/bedrock":      {"refusal": {2}},
 		"internal/syncjob":            {"SetReason": {0}},
 		"internal/system":             {"warn": {1, 2}},
 		"worker/syncer":               {"Warn": {0}, "recordOutcome": {3}, "message": nil, "Reason": nil},

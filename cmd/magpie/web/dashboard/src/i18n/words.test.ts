@@ -48,5 +48,13 @@ it('knows each text among all others', async () => {
   expect(word('The arguments has none of the allowed forms; in one of them it must be at least 3.')).toBe(
     'Die Argumente: hat keine der erlaubten Formen; in einer davon: muss mindestens 3 sein.',
   );
+  expect(word('The service took too long. (Status 504.)')).toBe('Der Dienst hat zu lange gebraucht. (Status 504.)');
+  expect(
+    word(
+      'the model "a" does not work, so that nothing was changed. The service refused the key, or it may not use this model. (Status 401.) It said: Bad key: a. Correct its settings or its service, and try again.',
+    ),
+  ).toBe(
+    'das Modell „a“ funktioniert nicht; es wurde nichts geändert. Der Dienst hat den Schlüssel abgelehnt, oder dieser darf das Modell nicht benutzen. (Status 401.) Er sagte: Bad key: a. Berichtigen Sie seine Einstellungen oder seinen Dienst, und versuchen Sie es noch einmal.',
+  );
   expect(word('Your role does not allow this; it needs the role owner')).toBe('Ihre Rolle erlaubt das nicht; es braucht die Rolle Inhaber');
-});
+}, 60_000); // each of thousands of texts is compared with all patterns
