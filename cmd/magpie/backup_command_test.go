@@ -13,7 +13,7 @@ import (
 // while a server answers. It is restored into another cluster, which has no role of Magpie.
 func TestTheBackupCommandSavesAndRestores(t *testing.T) {
 	t.Parallel()
-	source := newSample(t)
+	source := newOriginal(t)
 	i := source.installation
 	source.other.mustRun("connectors", "create", "--name", "Bucket", "--type", "s3", "--collection", "Docs", "--option", "bucket=documents", "--option", "endpoint=http://127.0.0.1:1",
 		"--credential", "accessKeyId=me", "--credential", "secretAccessKey=canary")

@@ -48,8 +48,8 @@ func newDatabase(t *testing.T) cluster {
 	return c
 }
 
-// A sample is an installation on a cluster of its own, with two workspaces whose uploaded files are synced. Its worker runs.
-type sample struct {
+// An original is an installation on a cluster of its own, with two workspaces whose uploaded files are synced. Its worker runs.
+type original struct {
 	cluster
 
 	installation *installation
@@ -58,10 +58,10 @@ type sample struct {
 	key          string // searches everything in the first workspace
 }
 
-func newSample(t *testing.T) sample {
+func newOriginal(t *testing.T) original {
 	t.Helper()
-	s := sample{cluster: newDatabase(t), blobs: filepath.Join(t.TempDir(), "blobs")}
-	i := s.configure(s.blobs)
+	o := original{cluster: newDatabase(t), blobs: filepath.Join(t.TempDir(), "blobs")}
+	i := o.configure(o.blobs)
 	i.mustRun("migrate", "up", "--grant", testkit.ClusterLogin)
 	i.mustRun("users", "create", "owner@example.com", "--new-workspace", "Test")
 	i.start("worker")
@@ -74,8 +74,8 @@ func newSample(t *testing.T) sample {
 	other.mustRun("sync", "start", "Files")
 	var keys struct{ SecretKey string }
 	i.runJSON(&keys, "--workspace", "Test", "keys", "create", "--name", "Test", "--host", "*", "--all-collections")
-	s.installation, s.other, s.key = i, &other, keys.SecretKey
-	return s
+	o.installation, o.other, o.key = i, &other, keys.SecretKey
+	return o
 }
 
 // url returns the URL of a database for a login.
@@ -227,7 +227,7 @@ func (c cluster) checkRestored(blobs string, want []any, key string) {
 
 func TestABackupIsRestoredIntoAnotherCluster(t *testing.T) {
 	t.Parallel()
-	source := newSample(t)
+	source := newOriginal(t)
 	i := source.installation
 	// Some documents are not for everyone.
 	source.execute("magpie", "update documents set readers = array['group:few'] where path = 'part-05/page-0005.md'",
