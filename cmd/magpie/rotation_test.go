@@ -60,20 +60,29 @@ func TestKeysAreRotatedWithoutDowntime(t *testing.T) {
 	i.runJSON(&keys, "keys", "create", "--name", "Test", "--host", "*", "--all-collections")
 
 	running := []*process{i.start("serve", "--listen", "127.0.0.1:0"), i.start("serve", "--listen", "127.0.0.1:0"), i.start("worker")}
-	login := func(address string) (access string) {
+	session := func(address, content string) (access, refresh string) {
 		t.Helper()
-		status, body := request(t, http.MethodPost, address+"/api/v1/auth/login", `{"email":"owner@example.com","password":"`+person.Password+`"}`, "Content-Type", "application/json")
+		status, body := post(t, address, content)
 		var answer struct {
 			Data struct {
-				AccessToken string `json:"access_token"`
+				AccessToken  string `json:"access_token"`
+				RefreshToken string `json:"refresh_token"`
 			}
 		}
 		if err := json.Unmarshal([]byte(body), &answer); err != nil || status != http.StatusOK || answer.Data.AccessToken == "" {
-			t.Fatalf("sign in: %d %s", status, body)
+			t.Fatalf("%s: %d %s", address, status, body)
 		}
-		return answer.Data.AccessToken
+		return answer.Data.AccessToken, answer.Data.RefreshToken
+	}
+	login := func(address string) (access, refresh string) {
+		t.Helper()
+		return session(address+"/api/v1/auth/login", `{"email":"owner@example.com","password":"`+person.Password+`"}`)
 	}
 	tokens := []string{}
+	// The first session is used all the time, and the link of an invitation at the end.
+	_, refresh := login(running[0].address(t))
+	var invited struct{ Token string }
+	i.runJSON(&invited, "users", "invite", "grace@example.com")
 	check := func(step string, i *installation, sessions int) {
 		t.Helper()
 		for _, p := range running[:2] {
@@ -86,7 +95,13 @@ func TestKeysAreRotatedWithoutDowntime(t *testing.T) {
 					t.Errorf("%s: session %d: %d %s", step, n, status, body)
 				}
 			}
-			tokens = append(tokens, login(address))
+			access, _ := login(address)
+			var renewed string
+			renewed, refresh = session(address+"/api/v1/auth/refresh", `{"refresh_token":"`+refresh+`"}`)
+			tokens = append(tokens, access, renewed)
+			if status, body := post(t, address+"/api/v1/auth/invitation", `{"token":"`+invited.Token+`"}`); status != http.StatusOK || !strings.Contains(body, "grace@example.com") {
+				t.Errorf("%s: the link of an invitation: %d %s", step, status, body)
+			}
 		}
 		var j job
 		i.runJSON(&j, "sync", "start", "Bucket", "--mode", "full")
@@ -138,7 +153,7 @@ func TestKeysAreRotatedWithoutDowntime(t *testing.T) {
 			t.Errorf("after the rotation: %+v", sealed)
 		}
 	}
-	check("after the rotation", i, 2)
+	check("after the rotation", i, 4)
 	last := settings(second, key("t"))
 	for n := range running {
 		running[n].stop()
@@ -148,7 +163,13 @@ func TestKeysAreRotatedWithoutDowntime(t *testing.T) {
 		}
 		running[n] = last.start(arguments...)
 	}
-	check("without the old keys", last, 2)
+	check("without the old keys", last, 4)
+	// Browsers keep the same token in a cookie.
+	address := running[0].address(t)
+	if status, body := post(t, address+"/api/v1/auth/refresh?cookie=1", "", "Cookie", "magpie_session="+refresh, "Sec-Fetch-Site", "same-origin"); status != http.StatusOK || !strings.Contains(body, "access_token") {
+		t.Errorf("a cookie from before the rotation: %d %s", status, body)
+	}
+	session(address+"/api/v1/auth/accept-invitation", `{"token":"`+invited.Token+`","name":"Grace","password":"correct horse battery"}`)
 	// Without the new key, what it sealed is counted, and left as it is.
 	lost := settings(first, key("t"))
 	if _, stderr, code := lost.run("secrets", "rotate"); code != 1 || !strings.Contains(stderr, `"second"`) || !strings.Contains(stderr, "docs/secrets.md") {
