@@ -24,14 +24,15 @@ const (
 // TestPeopleBrowseTheCatalogsOfTheirWorkspace has databases with a catalog.
 func databaseTrials(ada *tenant) map[string]trial {
 	return map[string]trial{
-		"Query.system":         {"{ system { version workers { id } queues { name } collections { id name } warnings { text } } }", nil, ""},
-		"Query.sourceGroups":   {`query($i: ID!) { sourceGroups(connectorId: $i) { totalCount edges { node { id } } } }`, map[string]any{"i": ada.connector}, "not_found"},
-		"Query.sourceGroup":    {`query($i: ID!) { sourceGroup(connectorId: $i, groupId: "staff") { name emails } }`, map[string]any{"i": ada.connector}, "not_found"},
-		"Query.databases":      {`query($c: ID) { databases(collectionId: $c) { id name } }`, map[string]any{"c": ada.collection}, "not_found"},
-		"Query.databaseTables": {`query($i: ID!) { databaseTables(databaseId: $i) { totalCount edges { node { table } } } }`, map[string]any{"i": ada.connector}, "not_found"},
-		"Query.databaseTable":  {`query($i: ID!) { databaseTable(databaseId: $i, table: "orders") { table } }`, map[string]any{"i": ada.connector}, "not_found"},
-		"Query.databaseSchema": {askSchema, map[string]any{"c": ada.collection}, "not_found"},
-		"Query.queryDatabase":  {askRows, map[string]any{"c": ada.collection}, "not_found"},
+		"Query.system":          {"{ system { version workers { id } queues { name } collections { id name } warnings { text } } }", nil, ""},
+		"Query.sourceGroups":    {`query($i: ID!) { sourceGroups(connectorId: $i) { totalCount edges { node { id } } } }`, map[string]any{"i": ada.connector}, "not_found"},
+		"Query.sourceGroup":     {`query($i: ID!) { sourceGroup(connectorId: $i, groupId: "staff") { name emails } }`, map[string]any{"i": ada.connector}, "not_found"},
+		"Query.directoryGroups": {`{ directoryGroups { totalCount edges { node { id name } } } }`, nil, ""},
+		"Query.databases":       {`query($c: ID) { databases(collectionId: $c) { id name } }`, map[string]any{"c": ada.collection}, "not_found"},
+		"Query.databaseTables":  {`query($i: ID!) { databaseTables(databaseId: $i) { totalCount edges { node { table } } } }`, map[string]any{"i": ada.connector}, "not_found"},
+		"Query.databaseTable":   {`query($i: ID!) { databaseTable(databaseId: $i, table: "orders") { table } }`, map[string]any{"i": ada.connector}, "not_found"},
+		"Query.databaseSchema":  {askSchema, map[string]any{"c": ada.collection}, "not_found"},
+		"Query.queryDatabase":   {askRows, map[string]any{"c": ada.collection}, "not_found"},
 	}
 }
 
@@ -45,9 +46,10 @@ func databaseCalls() map[string]maker {
 			h.aGroup(t, n, id)
 			return call{query: `query($i: ID!, $g: String!) { sourceGroup(connectorId: $i, groupId: $g) { name } }`, variables: map[string]any{"i": n.connector, "g": id}}
 		},
-		"Query.databases":      fixed("{ databases { name } }", nil),
-		"Query.databaseTables": on("query($i: ID!) { databaseTables(databaseId: $i) { totalCount } }", aDatabase),
-		"Query.databaseTable":  on(`query($i: ID!) { databaseTable(databaseId: $i, table: "orders") { table } }`, aDatabase),
+		"Query.directoryGroups": fixed("{ directoryGroups { totalCount } }", nil),
+		"Query.databases":       fixed("{ databases { name } }", nil),
+		"Query.databaseTables":  on("query($i: ID!) { databaseTables(databaseId: $i) { totalCount } }", aDatabase),
+		"Query.databaseTable":   on(`query($i: ID!) { databaseTable(databaseId: $i, table: "orders") { table } }`, aDatabase),
 	}
 }
 

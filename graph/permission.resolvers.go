@@ -34,3 +34,7 @@ func (r *queryResolver) SourceGroups(ctx context.Context, connectorID uuid.UUID,
 func (r *queryResolver) SourceGroup(ctx context.Context, connectorID uuid.UUID, groupID string) (*principal.SourceGroupDetail, error) {
 	return r.sourceGroup(ctx, connectorID, groupID)
 }
+
+func (r *queryResolver) DirectoryGroups(ctx context.Context, matching *string, after *entgql.Cursor[uuid.UUID], first *int) (*model.DirectoryGroupConnection, error) {
+	return r.directoryGroups(ctx, matching, after, first)
+}

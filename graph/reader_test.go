@@ -158,7 +158,7 @@ func withoutDocuments() map[string]string {
 		"Mutation.retryItems":         "has a test of its own, since it can be done once",
 	}
 	for _, name := range strings.Fields(`myTokens tokens agent agentTemplate agentTemplates agentTools agents apiKey apiKeys approvalSettings automation automationRun automationRuns automationTemplates automations chatModels embeddingModels limits connectorKinds databaseSchema databaseTable databaseTables databases inboundEvents inboundIntegration inboundIntegrations inboundProviders invitation invitationOfToken
-		invitations me member members mySessions myWorkspaces oauthGrants oauthProviders queryDatabase signInMethods signUpAllowed sourceGroup sourceGroups system toolGrants toolIntegration toolIntegrations toolProviders usage`) {
+		invitations me member members mySessions myWorkspaces oauthGrants oauthProviders queryDatabase signInMethods signUpAllowed directoryGroups sourceGroup sourceGroups system toolGrants toolIntegration toolIntegrations toolProviders usage`) {
 		out["Query."+name] = no
 	}
 	return out

@@ -15,7 +15,7 @@ import (
 )
 
 func (r *mutationResolver) RestrictDocument(ctx context.Context, id uuid.UUID, input model.RestrictDocumentInput) (*model.DocumentReaders, error) {
-	if err := r.Documents.Restrict(ctx, id, document.Named{Users: input.Users, Domains: input.Domains, Groups: input.Groups}); err != nil {
+	if err := r.Documents.Restrict(ctx, id, document.Named{Users: input.Users, Domains: input.Domains, Groups: input.Groups, DirectoryGroups: input.DirectoryGroups}); err != nil {
 		return nil, err
 	}
 	return r.documentReaders(ctx, id, nil)

@@ -10,6 +10,7 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/internal/connector/sourcefile"
+	"github.com/magpie-search/magpie/internal/identity/principal"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -125,6 +126,84 @@ func TestARestrictionNarrowsWhatTheSourceShows(t *testing.T) {
 	d.check("a reader of the group", d.reader, true)
 	d.groups()
 	d.check("a reader whose groups are gone", d.reader, false)
+}
+
+// Groups of the directory are people of the workspace. They are known by their ids, so
+// that no group of a source or of another workspace is taken for one.
+func TestARestrictionNamesGroupsOfTheDirectory(t *testing.T) {
+	t.Parallel()
+	d := newOpenDossier(t)
+	all := viewer.With(t.Context(), viewer.System(uuid.Nil))
+	team := d.h.aDirectoryGroup(t, d.tenant, "Team", d.reader)
+	got := d.restrict(map[string]any{"directoryGroups": []uuid.UUID{team}})
+	if !strings.Contains(got.body, `"readers":[{"kind":"DIRECTORY_GROUP","id":"`+team.String()+`","name":"Team","members":1}]`) {
+		t.Errorf("the restriction: %s", got.body)
+	}
+	d.check("a member of the group", d.reader, true)
+	d.check("a stranger", d.stranger, false)
+	d.check("the administrator", d.viewer, false)
+	unverified := d.reader
+	unverified.Verified = false
+	d.check("a member with an address that nobody vouches for", unverified, false)
+	key := viewer.Viewer{
+		Workspace: d.viewer.Workspace, Subject: d.key, Kind: viewer.KindKey, Surface: viewer.SurfacePublic, Collections: []uuid.UUID{d.collection}, Secret: true, EndUser: "Reader@example.com",
+	}
+	const search = `{ search(input: {query: "quokka grass", minScore: 0}) { results { title snippet } } }`
+	finds := func(what string, v viewer.Viewer, want bool) {
+		t.Helper()
+		if got := d.h.ask(t, v, search, nil); strings.Contains(got.body, marker) != want || got.code() != "" {
+			t.Errorf("%s: %s", what, got.body)
+		}
+	}
+	finds("a key for the member", key, true)
+
+	// Groups with the same name at the source, or in another workspace with the same person, are others.
+	d.groups(principal.Group{Principal: "group:" + team.String(), Name: "Team", Members: []string{"user:stranger@example.com"}},
+		principal.Group{Principal: "group:Team", Name: "Team", Members: []string{"user:stranger@example.com"}})
+	finds("a member of a group of the source with the name or the id", d.stranger, false)
+	if got := d.h.ask(t, d.viewer, restrict, map[string]any{"i": d.document, "r": map[string]any{"directoryGroups": []string{d.connector.String()}}}); got.code() != "invalid_request" || !strings.Contains(got.body, "directoryGroups[0]") {
+		t.Errorf("an id of no group: %s", got.body)
+	}
+	eve := d.h.tenant(t, "eve")
+	must[*ent.Membership](t)(d.h.resolver.Accounts.Join(all, eve.viewer.Workspace, d.stranger.Subject, membership.RoleEditor))
+	theirs := d.h.aDirectoryGroup(t, eve, "Team", d.stranger)
+	if got := d.h.ask(t, d.viewer, restrict, map[string]any{"i": d.document, "r": map[string]any{"directoryGroups": []uuid.UUID{theirs}}}); got.code() != "invalid_request" || strings.Contains(got.body, "Team") {
+		t.Errorf("another workspace's group: %s", got.body)
+	}
+	finds("a member of another workspace's group with the name", d.stranger, false)
+	why := func(user, rule string) {
+		t.Helper()
+		got := d.h.ask(t, d.viewer, "query($i: ID!, $u: String!) { whyVisible(documentId: $i, user: $u) { rule } }", map[string]any{"i": d.document, "u": user})
+		if got.at("whyVisible.rule") != rule {
+			t.Errorf("%s: %s", user, got.body)
+		}
+	}
+	why("reader@example.com", "NAMED")
+	why("stranger@example.com", "RESTRICTED")
+
+	change := func(statement string, arguments ...any) {
+		t.Helper()
+		_, err := d.h.db.Pool.Exec(t.Context(), statement, arguments...)
+		d.must(err)
+	}
+	// The group counts as it is now.
+	change("update directory_group_members set user_id = $2 where group_id = $1", team, d.stranger.Subject)
+	finds("a member who was removed from the group", d.reader, false)
+	finds("a key for the member who was removed", key, false)
+	finds("a new member", d.stranger, true)
+	change("update memberships set suspended_at = now() where workspace_id = $1 and user_id = $2", d.viewer.Workspace, d.stranger.Subject)
+	key.EndUser = d.stranger.Email
+	finds("a key for a member who is suspended", key, false)
+	change("update memberships set suspended_at = null where workspace_id = $1 and user_id = $2", d.viewer.Workspace, d.stranger.Subject)
+	finds("a key for the member", key, true)
+	change("delete from directory_groups where id = $1", team)
+	finds("a member of a group that is gone", d.stranger, false)
+	d.h.aDirectoryGroup(t, d.tenant, "Team", d.stranger)
+	finds("a member of a new group with the name", d.stranger, false)
+	gone := d.h.ask(t, d.viewer, "query($i: ID!) { documentReaders(documentId: $i) { restriction { readers { kind name members } } } }", map[string]any{"i": d.document})
+	if !strings.Contains(gone.body, `[{"kind":"DIRECTORY_GROUP","name":"`+team.String()+`","members":0}]`) {
+		t.Errorf("the readers: %s", gone.body)
+	}
 }
 
 func TestRestrictionsAreChecked(t *testing.T) {

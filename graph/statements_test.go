@@ -45,6 +45,7 @@ func lists(n *tenant) map[string]trial {
 		"Query.toolGrants":                   {"query($i: ID!) { toolGrants(agentId: $i) {" + page + "edges { node { tool scope } } } }", id(n.agent), ""},
 		"Query.inboundEvents":                {"{ inboundEvents {" + page + "edges { node { summary type status automationIds } } } }", nil, ""},
 		"Query.sourceGroups":                 {"query($i: ID!) { sourceGroups(connectorId: $i, first: 40) {" + page + "edges { node { id name memberCount } } } }", id(n.connector), ""},
+		"Query.directoryGroups":              {"{ directoryGroups(first: 40) {" + page + "edges { node { id name memberCount } } } }", nil, ""},
 		"Query.databaseTables":               {"query($i: ID!) { databaseTables(databaseId: $i) {" + page + "edges { node { table columns { name } joins } } } }", id(n.database), ""},
 		"Query.syncJobs":                     {"query($i: ID!) { syncJobs(connectorId: $i) {" + page + "edges { node { status startedAt duration pages bytesFetched progress { indexed } stats { added } } } } }", id(n.connector), ""},
 		"Query.syncItems":                    {"query($i: ID!) { syncItems(connectorId: $i) {" + page + "edges { node { path status reason } } } }", id(n.connector), ""},
@@ -145,6 +146,7 @@ func (h *fixture) rowsOf(t *testing.T, n *tenant, number int) {
 	aToolGrant(t, h, n, uuid.Nil)
 	h.aTable(t, n, n.database, name, "")
 	h.aGroup(t, n, name)
+	h.aDirectoryGroup(t, n, name)
 	talk := must[*ent.Conversation](t)(h.db.Ent.Conversation.Create().SetTitle(name).Save(owner))
 	for _, id := range []uuid.UUID{talk.ID, n.talk} {
 		must[*ent.Message](t)(h.db.Ent.Message.Create().SetConversationID(id).SetRole("USER").SetContent(name).Save(owner))

@@ -5,10 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/graph/model"
 	"github.com/magpie-search/magpie/internal/queue"
 	"github.com/magpie-search/magpie/internal/system"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // aGroup adds a group with two members to those that the source of the tenant's
@@ -23,6 +26,51 @@ func (h *fixture) aGroup(t *testing.T, n *tenant, id string) {
 		if _, err := h.db.Pool.Exec(t.Context(), statement, n.viewer.Workspace, n.connector, id); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// aDirectoryGroup adds a group of the workspace's directory, as SCIM does.
+func (h *fixture) aDirectoryGroup(t *testing.T, n *tenant, name string, members ...viewer.Viewer) uuid.UUID {
+	t.Helper()
+	id := uuid.New()
+	if _, err := h.db.Pool.Exec(t.Context(), "insert into directory_groups (id, workspace_id, name, name_key, created_at, updated_at) values ($1, $2, $3, lower($3), now(), now())",
+		id, n.viewer.Workspace, name); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range members {
+		if _, err := h.db.Pool.Exec(t.Context(), "insert into directory_group_members (workspace_id, group_id, user_id) values ($1, $2, $3)", n.viewer.Workspace, id, m.Subject); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return id
+}
+
+func TestAdministratorsSeeTheGroupsOfTheDirectory(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	ada, eve := h.tenant(t, "ada"), h.tenant(t, "eve")
+	editor := h.member(t, ada, "editor@example.com", membership.RoleEditor)
+	for _, name := range []string{"beta", "Alpha", "Gamma"} {
+		h.aDirectoryGroup(t, ada, name, editor)
+	}
+	h.aDirectoryGroup(t, eve, "Strangers")
+	const list = "query($m: String, $a: Cursor) { directoryGroups(matching: $m, after: $a, first: 2) { totalCount pageInfo { hasNextPage endCursor } edges { node { name memberCount } } } }"
+	first := h.ask(t, ada.viewer, list, nil)
+	if !strings.Contains(first.body, `[{"node":{"name":"Alpha","memberCount":1}},{"node":{"name":"beta","memberCount":1}}]`) || first.at("directoryGroups.totalCount") != 3.0 || first.at("directoryGroups.pageInfo.hasNextPage") != true {
+		t.Errorf("first page: %s", first.body)
+	}
+	second := h.ask(t, ada.viewer, list, map[string]any{"a": first.at("directoryGroups.pageInfo.endCursor")})
+	if !strings.Contains(second.body, `"edges":[{"node":{"name":"Gamma"`) || second.at("directoryGroups.pageInfo.hasNextPage") != false {
+		t.Errorf("second page: %s", second.body)
+	}
+	if got := h.ask(t, ada.viewer, list, map[string]any{"m": "ET"}); got.at("directoryGroups.totalCount") != 1.0 {
+		t.Errorf("matching: %s", got.body)
+	}
+	if got := h.ask(t, eve.viewer, list, nil); got.at("directoryGroups.totalCount") != 1.0 || strings.Contains(got.body, "Alpha") {
+		t.Errorf("another workspace: %s", got.body)
+	}
+	if got := h.ask(t, editor, list, nil); got.code() != "forbidden" {
+		t.Errorf("an editor: %s", got.body)
 	}
 }
 

@@ -15,6 +15,7 @@ func databaseRows() map[string]any {
 	group := object{"id": "staff@example.com", "name": "Staff", "memberCount": 2, "emails": []any{"ada@example.com"}, "groups": []any{"7"}, "domains": []any{}}
 	return map[string]any{
 		"sourceGroups": page("end+of/groups", group), "sourceGroup": group,
+		"directoryGroups": page("end+of/groups", object{"id": jobID, "name": "Engineers", "memberCount": 3}),
 		"system": object{
 			"version": "v1.2.3", "startedAt": early, "schemaVersion": 20261128000500, "restricted": false, "services": []any{object{"name": "PostgreSQL", "version": "17.1", "reachable": true}},
 			"workers":     []any{object{"id": jobID, "startedAt": early, "status": "active", "concurrency": 4, "running": []any{object{"name": "sync", "startedAt": late}}}},
@@ -40,6 +41,7 @@ func databaseExamples() map[string][]example {
 	return map[string][]example{
 		"GET /api/v1/system":                           {{target: "/api/v1/system"}, {target: "/api/v1/system", bare: true}},
 		"GET /api/v1/connectors/{id}/groups":           {{target: groups + "?q=staff&limit=1"}, {target: "/api/v1/connectors/x/groups"}, {target: groups + "?cursor=x"}},
+		"GET /api/v1/directory-groups":                 {{target: "/api/v1/directory-groups?q=eng&limit=1"}, {target: "/api/v1/directory-groups?cursor=x"}, {target: "/api/v1/directory-groups", bare: true}},
 		"GET /api/v1/connectors/{id}/groups/{groupId}": {{target: groups + "/staff@example.com"}, {target: groups + "/a%2Fb"}, {target: "/api/v1/connectors/x/groups/7"}},
 		"GET " + all:                          {{target: all}, {target: all + "?collection=" + collectionID}, {target: all + "?collection=7"}, {target: all, bare: true}},
 		"GET " + all + "/search":              {{target: all + "/search?query=orders&limit=3&database=" + databaseID}, {target: all + "/search"}, {target: all + "/search?query=x&limit=51"}},

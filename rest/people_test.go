@@ -4,7 +4,7 @@ package rest_test
 func peopleRows(tokens object) map[string]any {
 	person := object{"id": messageID, "email": "ada@example.com", "name": "Ada", "emailVerified": false, "createdAt": early, "preferences": object{"language": "de", "theme": "DARK", "timeZone": nil, "hideFirstSteps": true}}
 	place := object{"id": otherID, "name": "Acme", "createdAt": early, "updatedAt": late}
-	member := object{"id": memberID, "role": "EDITOR", "createdAt": early, "updatedAt": late, "user": person}
+	member := object{"id": memberID, "role": "EDITOR", "suspendedAt": nil, "createdAt": early, "updatedAt": late, "user": person}
 	invitation := object{
 		"id": invitationID, "email": "grace@example.com", "role": "VIEWER", "status": "PENDING", "invitedBy": nil, "createdAt": early, "sentAt": early,
 		"expiresAt": late, "acceptedAt": nil, "revokedAt": nil,

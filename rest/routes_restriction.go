@@ -23,6 +23,7 @@ func restrictionRoutes() []*route {
 			{name: "users", variable: "input.users", kind: textList, description: "Email addresses."},
 			{name: "domains", variable: "input.domains", kind: textList, description: "Everybody with a verified address in these domains."},
 			{name: "groups", variable: "input.groups", kind: textList, description: "Ids of groups at the source of the document's connector."},
+			{name: "directoryGroups", variable: "input.directoryGroups", kind: textList, uuids: true, description: "Ids of groups of the workspace's directory."},
 		}},
 		{Route: Route{http.MethodDelete, document + "/restriction", "UnrestrictDocument", dashboard, false, 204}},
 		{Route: Route{http.MethodGet, "/api/v1/document-restrictions", "ListDocumentRestrictions", dashboard, false, 200},

@@ -297,7 +297,7 @@ func TestRoutesHaveTheStatusesOfTheInterface(t *testing.T) {
 			t.Errorf("%s: anonymous is %v", name, r.Anonymous)
 		}
 	}
-	if len(seen) != 201 {
+	if len(seen) != 202 {
 		t.Errorf("%d routes", len(seen))
 	}
 }

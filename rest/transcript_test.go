@@ -244,8 +244,9 @@ func examples() map[string][]example {
 			{target: "/api/v1/documents/" + documentID + "/readers"}, {target: "/api/v1/documents/" + documentID + "/readers?first=500"},
 		},
 		"PUT /api/v1/documents/{id}/restriction": {
-			{target: "/api/v1/documents/" + documentID + "/restriction", body: `{"users":["ada@example.com"],"domains":["example.com"],"groups":["7"]}`},
+			{target: "/api/v1/documents/" + documentID + "/restriction", body: `{"users":["ada@example.com"],"domains":["example.com"],"groups":["7"],"directoryGroups":["` + jobID + `"]}`},
 			{target: "/api/v1/documents/" + documentID + "/restriction", body: `{"users":"ada@example.com"}`},
+			{target: "/api/v1/documents/" + documentID + "/restriction", body: `{"directoryGroups":["Engineers"]}`},
 			{target: "/api/v1/documents/x/restriction", body: `{"users":["ada@example.com"]}`},
 		},
 		"DELETE /api/v1/documents/{id}/restriction": {{target: "/api/v1/documents/" + documentID + "/restriction"}, {target: "/api/v1/documents/" + missingID + "/restriction"}},

@@ -846,6 +846,23 @@ type ComplexityRoot struct {
 		Threshold func(childComplexity int) int
 	}
 
+	DirectoryGroup struct {
+		ID          func(childComplexity int) int
+		MemberCount func(childComplexity int) int
+		Name        func(childComplexity int) int
+	}
+
+	DirectoryGroupConnection struct {
+		Edges      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	DirectoryGroupEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	DismissedDeletion struct {
 		ConnectorID func(childComplexity int) int
 		Documents   func(childComplexity int) int
@@ -1634,6 +1651,7 @@ type ComplexityRoot struct {
 		DatabaseTable          func(childComplexity int, databaseID uuid.UUID, table string) int
 		DatabaseTables         func(childComplexity int, databaseID uuid.UUID, matching *string, after *entgql.Cursor[uuid.UUID], first *int) int
 		Databases              func(childComplexity int, collectionID *uuid.UUID) int
+		DirectoryGroups        func(childComplexity int, matching *string, after *entgql.Cursor[uuid.UUID], first *int) int
 		Document               func(childComplexity int, id uuid.UUID, connectorID *uuid.UUID) int
 		DocumentReaders        func(childComplexity int, documentID uuid.UUID, first *int) int
 		DocumentRestrictions   func(childComplexity int, connectorID *uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int) int
@@ -2646,6 +2664,7 @@ type QueryResolver interface {
 	WhyVisible(ctx context.Context, documentID uuid.UUID, user string) (*model.DocumentVisibility, error)
 	SourceGroups(ctx context.Context, connectorID uuid.UUID, matching *string, after *entgql.Cursor[uuid.UUID], first *int) (*model.SourceGroupConnection, error)
 	SourceGroup(ctx context.Context, connectorID uuid.UUID, groupID string) (*principal.SourceGroupDetail, error)
+	DirectoryGroups(ctx context.Context, matching *string, after *entgql.Cursor[uuid.UUID], first *int) (*model.DirectoryGroupConnection, error)
 	SearchQuality(ctx context.Context, collection uuid.UUID, first *int) ([]*model.SearchQualityRun, error)
 	GoldenQuestions(ctx context.Context, collection uuid.UUID) ([]*model.GoldenQuestion, error)
 	SearchQualityDocuments(ctx context.Context, collection uuid.UUID, query string, days *int) ([]*model.SearchQualityDocument, error)
@@ -5836,6 +5855,57 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DeletionGuard.Threshold(childComplexity), true
+
+	case "DirectoryGroup.id":
+		if e.ComplexityRoot.DirectoryGroup.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DirectoryGroup.ID(childComplexity), true
+	case "DirectoryGroup.memberCount":
+		if e.ComplexityRoot.DirectoryGroup.MemberCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DirectoryGroup.MemberCount(childComplexity), true
+	case "DirectoryGroup.name":
+		if e.ComplexityRoot.DirectoryGroup.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DirectoryGroup.Name(childComplexity), true
+
+	case "DirectoryGroupConnection.edges":
+		if e.ComplexityRoot.DirectoryGroupConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DirectoryGroupConnection.Edges(childComplexity), true
+	case "DirectoryGroupConnection.pageInfo":
+		if e.ComplexityRoot.DirectoryGroupConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DirectoryGroupConnection.PageInfo(childComplexity), true
+	case "DirectoryGroupConnection.totalCount":
+		if e.ComplexityRoot.DirectoryGroupConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DirectoryGroupConnection.TotalCount(childComplexity), true
+
+	case "DirectoryGroupEdge.cursor":
+		if e.ComplexityRoot.DirectoryGroupEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DirectoryGroupEdge.Cursor(childComplexity), true
+	case "DirectoryGroupEdge.node":
+		if e.ComplexityRoot.DirectoryGroupEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DirectoryGroupEdge.Node(childComplexity), true
 
 	case "DismissedDeletion.connectorId":
 		if e.ComplexityRoot.DismissedDeletion.ConnectorID == nil {
@@ -9916,6 +9986,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Databases(childComplexity, args["collectionId"].(*uuid.UUID)), true
+	case "Query.directoryGroups":
+		if e.ComplexityRoot.Query.DirectoryGroups == nil {
+			break
+		}
+
+		args, err := ec.field_Query_directoryGroups_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.DirectoryGroups(childComplexity, args["matching"].(*string), args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int)), true
 	case "Query.document":
 		if e.ComplexityRoot.Query.Document == nil {
 			break
@@ -16051,6 +16132,33 @@ type OAuthProvider {
     "The source's id of the group."
     groupId: String!
   ): SourceGroupDetail! @surface(on: [DASHBOARD, INTERNAL]) @group(name: PEOPLE) @role(atLeast: ADMIN)
+  """
+  The groups of people that the workspace's directory manages by SCIM, in the order of their names. Documents can be restricted to them.
+  """
+  directoryGroups(
+    "Only groups whose name contains this, ignoring case."
+    matching: String
+    after: Cursor, first: Int
+  ): DirectoryGroupConnection! @surface(on: [DASHBOARD, INTERNAL]) @group(name: PEOPLE) @role(atLeast: ADMIN)
+}
+
+"A group of people that the workspace's directory manages."
+type DirectoryGroup {
+  id: ID!
+  name: String!
+  "The number of members who are not suspended."
+  memberCount: Int!
+}
+
+type DirectoryGroupConnection {
+  edges: [DirectoryGroupEdge!]!
+  pageInfo: PageInfo!
+  totalCount: Int!
+}
+
+type DirectoryGroupEdge {
+  node: DirectoryGroup!
+  cursor: Cursor!
 }
 
 "A group at a connector's source."
@@ -16339,6 +16447,8 @@ input RestrictDocumentInput {
   domains: [String!]
   "Ids of groups at the source of the document's connector."
   groups: [String!]
+  "Ids of groups of the workspace's directory; directoryGroups lists them."
+  directoryGroups: [ID!]
 }
 
 type DocumentReaders {
@@ -16361,7 +16471,7 @@ type DocumentReaders {
 
 type DocumentReader {
   kind: DocumentReaderKind!
-  "The email address, the domain, or the id of the group at the source."
+  "The email address, the domain, or the id of the group at the source or of the directory."
   id: String!
   "The name of a group, else the id."
   name: String!
@@ -16373,6 +16483,8 @@ enum DocumentReaderKind {
   USER
   DOMAIN
   GROUP
+  "A group of the workspace's directory, in restrictions only."
+  DIRECTORY_GROUP
 }
 
 "A restriction that an administrator made."
@@ -21658,6 +21770,40 @@ func (ec *executionContext) childFields_DeletionGuard(ctx context.Context, field
 		return ec.fieldContext_DeletionGuard_threshold(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeletionGuard", field.Name)
+}
+
+func (ec *executionContext) childFields_DirectoryGroup(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_DirectoryGroup_id(ctx, field)
+	case "name":
+		return ec.fieldContext_DirectoryGroup_name(ctx, field)
+	case "memberCount":
+		return ec.fieldContext_DirectoryGroup_memberCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DirectoryGroup", field.Name)
+}
+
+func (ec *executionContext) childFields_DirectoryGroupConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_DirectoryGroupConnection_edges(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_DirectoryGroupConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_DirectoryGroupConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DirectoryGroupConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_DirectoryGroupEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_DirectoryGroupEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_DirectoryGroupEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DirectoryGroupEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_DismissedDeletion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -27775,6 +27921,36 @@ func (ec *executionContext) field_Query_databases_args(ctx context.Context, rawA
 		return nil, err
 	}
 	args["collectionId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_directoryGroups_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "matching",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["matching"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*entgql.Cursor[uuid.UUID], error) {
+			return ec.unmarshalOCursor2ᚖentgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg2
 	return args, nil
 }
 
@@ -41839,6 +42015,217 @@ func (ec *executionContext) _DeletionGuard_threshold(ctx context.Context, field 
 }
 func (ec *executionContext) fieldContext_DeletionGuard_threshold(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DeletionGuard", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DirectoryGroup_id(ctx context.Context, field graphql.CollectedField, obj *principal.DirectoryGroup) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DirectoryGroup_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uuid.UUID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DirectoryGroup_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DirectoryGroup", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _DirectoryGroup_name(ctx context.Context, field graphql.CollectedField, obj *principal.DirectoryGroup) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DirectoryGroup_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DirectoryGroup_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DirectoryGroup", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _DirectoryGroup_memberCount(ctx context.Context, field graphql.CollectedField, obj *principal.DirectoryGroup) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DirectoryGroup_memberCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MemberCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DirectoryGroup_memberCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DirectoryGroup", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DirectoryGroupConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.DirectoryGroupConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DirectoryGroupConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.DirectoryGroupEdge) graphql.Marshaler {
+			return ec.marshalNDirectoryGroupEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDirectoryGroupEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DirectoryGroupConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DirectoryGroupConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DirectoryGroupEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DirectoryGroupConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.DirectoryGroupConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DirectoryGroupConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *entgql.PageInfo[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖentgoᚗioᚋcontribᚋentgqlᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DirectoryGroupConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DirectoryGroupConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DirectoryGroupConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *model.DirectoryGroupConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DirectoryGroupConnection_totalCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DirectoryGroupConnection_totalCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DirectoryGroupConnection", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _DirectoryGroupEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.DirectoryGroupEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DirectoryGroupEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.DirectoryGroup) graphql.Marshaler {
+			return ec.marshalNDirectoryGroup2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋidentityᚋprincipalᚐDirectoryGroup(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DirectoryGroupEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DirectoryGroupEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DirectoryGroup(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DirectoryGroupEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.DirectoryGroupEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DirectoryGroupEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v entgql.Cursor[uuid.UUID]) graphql.Marshaler {
+			return ec.marshalNCursor2entgoᚗioᚋcontribᚋentgqlᚐCursor(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DirectoryGroupEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DirectoryGroupEdge", field, false, false, errors.New("field of type Cursor does not have child fields"))
 }
 
 func (ec *executionContext) _DismissedDeletion_connectorId(ctx context.Context, field graphql.CollectedField, obj *model.DismissedDeletion) (ret graphql.Marshaler) {
@@ -64946,6 +65333,85 @@ func (ec *executionContext) fieldContext_Query_sourceGroup(ctx context.Context, 
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_directoryGroups(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_directoryGroups(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().DirectoryGroups(ctx, fc.Args["matching"].(*string), fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				on, err := ec.unmarshalNSurface2ᚕgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSurfaceᚄ(ctx, []any{"DASHBOARD", "INTERNAL"})
+				if err != nil {
+					var zeroVal *model.DirectoryGroupConnection
+					return zeroVal, err
+				}
+				anonymous, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DirectoryGroupConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Surface == nil {
+					var zeroVal *model.DirectoryGroupConnection
+					return zeroVal, errors.New("directive surface is not implemented")
+				}
+				return ec.Directives.Surface(ctx, nil, directive0, on, anonymous)
+			}
+			directive2 := func(ctx context.Context) (any, error) {
+				atLeast, err := ec.unmarshalNRole2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐRole(ctx, "ADMIN")
+				if err != nil {
+					var zeroVal *model.DirectoryGroupConnection
+					return zeroVal, err
+				}
+				if ec.Directives.Role == nil {
+					var zeroVal *model.DirectoryGroupConnection
+					return zeroVal, errors.New("directive role is not implemented")
+				}
+				return ec.Directives.Role(ctx, nil, directive1, atLeast)
+			}
+
+			next = directive2
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DirectoryGroupConnection) graphql.Marshaler {
+			return ec.marshalNDirectoryGroupConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDirectoryGroupConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_directoryGroups(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DirectoryGroupConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_directoryGroups_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_searchQuality(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -82364,7 +82830,7 @@ func (ec *executionContext) unmarshalInputRestrictDocumentInput(ctx context.Cont
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"users", "domains", "groups"}
+	fieldsInOrder := [...]string{"users", "domains", "groups", "directoryGroups"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -82392,6 +82858,13 @@ func (ec *executionContext) unmarshalInputRestrictDocumentInput(ctx context.Cont
 				return it, err
 			}
 			it.Groups = data
+		case "directoryGroups":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("directoryGroups"))
+			data, err := ec.unmarshalOID2ᚕgithubᚗcomᚋgoogleᚋuuidᚐUUIDᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DirectoryGroups = data
 		}
 	}
 	return it, nil
@@ -91216,6 +91689,145 @@ func (ec *executionContext) _DeletionGuard(ctx context.Context, sel ast.Selectio
 	return out
 }
 
+var directoryGroupImplementors = []string{"DirectoryGroup"}
+
+func (ec *executionContext) _DirectoryGroup(ctx context.Context, sel ast.SelectionSet, obj *principal.DirectoryGroup) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, directoryGroupImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DirectoryGroup")
+		case "id":
+			out.Values[i] = ec._DirectoryGroup_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._DirectoryGroup_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "memberCount":
+			out.Values[i] = ec._DirectoryGroup_memberCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var directoryGroupConnectionImplementors = []string{"DirectoryGroupConnection"}
+
+func (ec *executionContext) _DirectoryGroupConnection(ctx context.Context, sel ast.SelectionSet, obj *model.DirectoryGroupConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, directoryGroupConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DirectoryGroupConnection")
+		case "edges":
+			out.Values[i] = ec._DirectoryGroupConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._DirectoryGroupConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalCount":
+			out.Values[i] = ec._DirectoryGroupConnection_totalCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var directoryGroupEdgeImplementors = []string{"DirectoryGroupEdge"}
+
+func (ec *executionContext) _DirectoryGroupEdge(ctx context.Context, sel ast.SelectionSet, obj *model.DirectoryGroupEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, directoryGroupEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DirectoryGroupEdge")
+		case "node":
+			out.Values[i] = ec._DirectoryGroupEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "cursor":
+			out.Values[i] = ec._DirectoryGroupEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var dismissedDeletionImplementors = []string{"DismissedDeletion"}
 
 func (ec *executionContext) _DismissedDeletion(ctx context.Context, sel ast.SelectionSet, obj *model.DismissedDeletion) graphql.Marshaler {
@@ -98611,6 +99223,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_sourceGroup(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "directoryGroups":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_directoryGroups(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -106627,6 +107261,52 @@ func (ec *executionContext) marshalNDatabaseValue2ᚕᚕinterfaceᚄ(ctx context
 func (ec *executionContext) unmarshalNDecideApprovalInput2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDecideApprovalInput(ctx context.Context, v any) (model.DecideApprovalInput, error) {
 	res, err := ec.unmarshalInputDecideApprovalInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNDirectoryGroup2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋidentityᚋprincipalᚐDirectoryGroup(ctx context.Context, sel ast.SelectionSet, v *principal.DirectoryGroup) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DirectoryGroup(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNDirectoryGroupConnection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDirectoryGroupConnection(ctx context.Context, sel ast.SelectionSet, v *model.DirectoryGroupConnection) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DirectoryGroupConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNDirectoryGroupEdge2ᚕᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDirectoryGroupEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.DirectoryGroupEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDirectoryGroupEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDirectoryGroupEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNDirectoryGroupEdge2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDirectoryGroupEdge(ctx context.Context, sel ast.SelectionSet, v *model.DirectoryGroupEdge) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._DirectoryGroupEdge(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNDismissedDeletion2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐDismissedDeletion(ctx context.Context, sel ast.SelectionSet, v *model.DismissedDeletion) graphql.Marshaler {

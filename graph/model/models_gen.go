@@ -788,6 +788,17 @@ type DeletionGuard struct {
 	Threshold int `json:"threshold"`
 }
 
+type DirectoryGroupConnection struct {
+	Edges      []*DirectoryGroupEdge       `json:"edges"`
+	PageInfo   *entgql.PageInfo[uuid.UUID] `json:"pageInfo"`
+	TotalCount int                         `json:"totalCount"`
+}
+
+type DirectoryGroupEdge struct {
+	Node   *principal.DirectoryGroup `json:"node"`
+	Cursor entgql.Cursor[uuid.UUID]  `json:"cursor"`
+}
+
 type DismissedDeletion struct {
 	ConnectorID uuid.UUID `json:"connectorId"`
 	// Documents that remain.
@@ -829,7 +840,7 @@ type DocumentEvent struct {
 
 type DocumentReader struct {
 	Kind DocumentReaderKind `json:"kind"`
-	// The email address, the domain, or the id of the group at the source.
+	// The email address, the domain, or the id of the group at the source or of the directory.
 	ID string `json:"id"`
 	// The name of a group, else the id.
 	Name string `json:"name"`
@@ -1428,6 +1439,8 @@ type RestrictDocumentInput struct {
 	Domains []string `json:"domains,omitempty"`
 	// Ids of groups at the source of the document's connector.
 	Groups []string `json:"groups,omitempty"`
+	// Ids of groups of the workspace's directory; directoryGroups lists them.
+	DirectoryGroups []uuid.UUID `json:"directoryGroups,omitempty"`
 }
 
 type RunAgentInput struct {
@@ -2562,17 +2575,20 @@ const (
 	DocumentReaderKindUser   DocumentReaderKind = "USER"
 	DocumentReaderKindDomain DocumentReaderKind = "DOMAIN"
 	DocumentReaderKindGroup  DocumentReaderKind = "GROUP"
+	// A group of the workspace's directory, in restrictions only.
+	DocumentReaderKindDirectoryGroup DocumentReaderKind = "DIRECTORY_GROUP"
 )
 
 var AllDocumentReaderKind = []DocumentReaderKind{
 	DocumentReaderKindUser,
 	DocumentReaderKindDomain,
 	DocumentReaderKindGroup,
+	DocumentReaderKindDirectoryGroup,
 }
 
 func (e DocumentReaderKind) IsValid() bool {
 	switch e {
-	case DocumentReaderKindUser, DocumentReaderKindDomain, DocumentReaderKindGroup:
+	case DocumentReaderKindUser, DocumentReaderKindDomain, DocumentReaderKindGroup, DocumentReaderKindDirectoryGroup:
 		return true
 	}
 	return false

@@ -26,6 +26,8 @@ type Named struct {
 	Users   []string // email addresses
 	Domains []string
 	Groups  []string // ids at the source of the document's connector
+	// DirectoryGroups are the ids of groups of the workspace's directory.
+	DirectoryGroups []uuid.UUID
 }
 
 // Readers returns who may read a document, and at most limit readers at its source.
@@ -56,7 +58,7 @@ func (d *Documents) Restrict(ctx context.Context, id uuid.UUID, n Named) error {
 	if err != nil {
 		return err
 	}
-	readers, err := d.o.Principals.Restrict(ctx, scope, id, emails, n.Domains, n.Groups)
+	readers, err := d.o.Principals.Restrict(ctx, scope, id, principal.Names{Emails: emails, Domains: n.Domains, Groups: n.Groups, DirectoryGroups: n.DirectoryGroups})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ const (
 	userPrefix   = "user:"
 	groupPrefix  = "group:"
 	domainPrefix = "domain:"
+	// directoryPrefix begins the principal of a group of a workspace's directory.
+	directoryPrefix = "directory:"
 	// maxName is the maximum length of a source's principal in bytes.
 	maxName = 1100
 )

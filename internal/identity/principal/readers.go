@@ -22,12 +22,15 @@ const (
 	KindUser   Kind = "USER"
 	KindDomain Kind = "DOMAIN"
 	KindGroup  Kind = "GROUP"
+	// KindDirectoryGroup is a group of the workspace's directory. Only restrictions
+	// have such readers.
+	KindDirectoryGroup Kind = "DIRECTORY_GROUP"
 )
 
 // A Reader is a principal for people to read.
 type Reader struct {
 	Kind Kind
-	ID   string // an address, a domain, or the source's id of a group
+	ID   string // an address, a domain, the source's id of a group, or the id of a group of the directory
 	Name string // of a group, else the id
 	// Members is the number of known members of a group itself; nil for others.
 	Members *int
@@ -94,7 +97,8 @@ func (s *Store) Readers(ctx context.Context, scope viewer.Scope, document uuid.U
 
 func firstOf(list []string, limit int) []string { return list[:min(len(list), limit)] }
 
-// sorted returns principals in the order of people, domains and groups, each by name.
+// sorted returns principals in the order of people, domains, groups and groups of the
+// directory, each by name.
 func sorted(principals []string) []string {
 	out := slices.Clone(principals)
 	rank := func(p string) int {
@@ -103,6 +107,8 @@ func sorted(principals []string) []string {
 			return 1
 		case strings.HasPrefix(p, groupPrefix):
 			return 2
+		case strings.HasPrefix(p, directoryPrefix):
+			return 3
 		default:
 			return 0
 		}
@@ -119,7 +125,7 @@ func sorted(principals []string) []string {
 // described returns lists of principals for people to read.
 func (s *Store) described(ctx context.Context, workspace uuid.UUID, lists [][]string) ([][]Reader, error) {
 	out := make([][]Reader, len(lists))
-	var connectors []uuid.UUID
+	var connectors, ofDirectory []uuid.UUID
 	var groups []string
 	members := map[string][]*Reader{} // the groups in out, by their principals
 	for i, list := range lists {
@@ -131,6 +137,13 @@ func (s *Store) described(ctx context.Context, workspace uuid.UUID, lists [][]st
 			switch kind + ":" {
 			case domainPrefix:
 				r.Kind = KindDomain
+			case directoryPrefix:
+				*r = Reader{Kind: KindDirectoryGroup, ID: id, Name: id, Members: new(int)}
+				group, err := uuid.Parse(id)
+				if err != nil {
+					return nil, fmt.Errorf("read the group %q: %w", p, err)
+				}
+				ofDirectory, members[p] = append(ofDirectory, group), append(members[p], r)
 			case groupPrefix:
 				owner, own, _ := strings.Cut(id, ":")
 				*r = Reader{Kind: KindGroup, ID: own, Name: own, Members: new(int)}
@@ -143,8 +156,8 @@ func (s *Store) described(ctx context.Context, workspace uuid.UUID, lists [][]st
 			}
 		}
 	}
-	if len(groups) == 0 {
-		return out, nil
+	if err := s.describeDirectory(ctx, workspace, ofDirectory, members); err != nil || len(groups) == 0 {
+		return out, err
 	}
 	rows, err := s.pool.Query(ctx, "select g.connector_id, g.principal, g.name, "+memberCount+`
 		from (select distinct connector, principal from unnest($2::uuid[], $3::text[]) u (connector, principal)) w
@@ -237,36 +250,52 @@ func (s *Store) Restrictions(ctx context.Context, scope viewer.Scope, f Restrict
 // maxRestriction is the number of readers of a restriction.
 const maxRestriction = 200
 
-// Restrict returns the principals of a restriction of a document within scope to
-// people, domains, and groups of its connector. Errors are invalid_request, and
-// not_found for a document that does not exist or is out of scope.
-func (s *Store) Restrict(ctx context.Context, scope viewer.Scope, document uuid.UUID, emails, domains, groups []string) ([]string, error) {
+// Names are the people, domains and groups of a restriction.
+type Names struct {
+	Emails, Domains []string
+	Groups          []string    // ids at the source of the document's connector
+	DirectoryGroups []uuid.UUID // of the workspace's directory
+}
+
+func (n Names) count() int {
+	return len(n.Emails) + len(n.Domains) + len(n.Groups) + len(n.DirectoryGroups)
+}
+
+// Restrict returns the principals of a restriction of a document within scope. Errors
+// are invalid_request, and not_found for a document that does not exist or is out of
+// scope.
+func (s *Store) Restrict(ctx context.Context, scope viewer.Scope, document uuid.UUID, names Names) ([]string, error) {
 	state, err := s.documentState(ctx, scope, document)
 	if err != nil {
 		return nil, err
 	}
-	switch n := len(emails) + len(domains) + len(groups); {
+	switch n := names.count(); {
 	case n == 0:
 		return nil, apierr.Invalid("users", "name at least one person, domain or group; a restriction ends by deleting it")
 	case n > maxRestriction:
 		return nil, apierr.Invalid("users", fmt.Sprintf("name at most %d people, domains and groups", maxRestriction))
 	}
-	principals := make([]string, 0, len(emails)+len(domains)+len(groups))
-	for _, email := range emails {
+	principals := make([]string, 0, names.count())
+	for _, email := range names.Emails {
 		principals = append(principals, viewer.Named(email))
 	}
-	for i, domain := range domains {
+	for i, domain := range names.Domains {
 		p := clean(domainPrefix + strings.TrimPrefix(strings.TrimSpace(domain), "@"))
 		if p == "" || !strings.Contains(p, ".") {
 			return nil, apierr.Invalid(fmt.Sprintf("domains[%d]", i), "must be a domain such as example.com")
 		}
 		principals = append(principals, p)
 	}
-	if len(groups) == 0 {
+	ofDirectory, err := s.restrictToDirectory(ctx, scope, names.DirectoryGroups)
+	if err != nil {
+		return nil, err
+	}
+	principals = append(principals, ofDirectory...)
+	if len(names.Groups) == 0 {
 		return principals, nil
 	}
-	sources := make([]string, len(groups))
-	for i, id := range groups {
+	sources := make([]string, len(names.Groups))
+	for i, id := range names.Groups {
 		if sources[i] = clean(groupPrefix + id); sources[i] == "" {
 			return nil, apierr.Invalid(fmt.Sprintf("groups[%d]", i), "must be the id of a group at the source")
 		}

@@ -92,9 +92,10 @@ func (s *Store) Close() { s.cache.Close() }
 func (s *Store) MaxAge() time.Duration { return s.opt.MaxAge }
 
 // Of returns the principals of a person: their own, that of the domain of their
-// address, and the groups of all connectors of a workspace that these belong to,
-// directly or through other groups.
-// It leaves out groups that are older than MaxAge. The result is at most a few
+// address, the groups of all connectors of a workspace that these belong to, directly
+// or through other groups, and the groups of the workspace's directory in which the
+// member with the address is, unless they are suspended.
+// It leaves out groups of connectors that are older than MaxAge. The result is at most a few
 // seconds old and must not be changed.
 func (s *Store) Of(ctx context.Context, workspace uuid.UUID, email string) ([]string, error) {
 	principals, _, err := s.cache.Get(ctx, person{workspace, email})
@@ -118,18 +119,23 @@ const groupsOf = `with recursive directories as materialized (
 		from mine join principal_members m on m.workspace_id = $1 and m.connector_id = mine.connector_id
 			and m.generation = mine.generation and m.member = mine.principal
 	)
-	select connector_id, principal from mine limit $4`
+	(select connector_id, principal from mine limit $4)
+	union all
+	select null, '` + directoryPrefix + `' || m.group_id from ` + directoryMembers
 
 func (s *Store) load(ctx context.Context, p person) ([]string, bool, error) {
 	principals := own(p.email)
-	rows, err := s.pool.Query(ctx, groupsOf, p.workspace, principals, s.opt.MaxAge, maxGroups)
+	rows, err := s.pool.Query(ctx, groupsOf, p.workspace, principals, s.opt.MaxAge, maxGroups, p.email)
 	if err != nil {
 		return nil, false, fmt.Errorf("read the groups of a person: %w", err)
 	}
-	var connector uuid.UUID
+	var connector *uuid.UUID // nil for a group of the directory
 	var name string
 	if _, err := pgx.ForEachRow(rows, []any{&connector, &name}, func() error {
-		principals = append(principals, group(connector, name))
+		if connector != nil {
+			name = group(*connector, name)
+		}
+		principals = append(principals, name)
 		return nil
 	}); err != nil {
 		return nil, false, fmt.Errorf("read the groups of a person: %w", err)

@@ -135,12 +135,15 @@ func (s *Store) documentState(ctx context.Context, scope viewer.Scope, document 
 }
 
 // isNamed reports whether the restriction of a document names a person: their address,
-// its domain, or a group that they belong to.
+// its domain, or a group at the source or of the directory that they belong to.
 func (s *Store) isNamed(ctx context.Context, workspace uuid.UUID, state *documentState, email string) (bool, error) {
 	for _, p := range append(own(email), viewer.Named(email)) {
 		if slices.Contains(state.restriction, p) {
 			return true, nil
 		}
+	}
+	if among, err := s.isInDirectoryGroup(ctx, workspace, state.restriction, email); err != nil || among {
+		return among, err
 	}
 	if state.stale {
 		return false, nil

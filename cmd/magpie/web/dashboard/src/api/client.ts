@@ -47,6 +47,7 @@ const connections = [
   'toolGrants',
   'toolIntegrations',
   'databaseTables',
+  'directoryGroups',
   'sourceGroups',
 ];
 

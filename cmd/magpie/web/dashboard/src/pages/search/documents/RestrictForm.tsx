@@ -6,7 +6,12 @@ import { problemOf } from '../../../api/errors';
 import { t } from '../../../i18n';
 import { ProblemNotice } from '../../../kit/Problem';
 import { useAction } from '../../../kit/useAction';
-import { DocumentsGroupsDocument, type DocumentsReaderFragment, DocumentsRestrictDocument } from './documents.gql';
+import {
+  DocumentsDirectoryGroupsDocument,
+  DocumentsGroupsDocument,
+  type DocumentsReaderFragment,
+  DocumentsRestrictDocument,
+} from './documents.gql';
 
 interface Props {
   documentId: string;
@@ -25,18 +30,26 @@ export function RestrictForm({ documentId, connectorId, readers, onDone }: Props
   const [typed, setTyped] = useState('');
   const [matching] = useDebouncedValue(typed.trim(), 250);
   const [{ data }] = useQuery({ query: DocumentsGroupsDocument, variables: { connectorId, matching: matching || null } });
+  const [directoryGroups, setDirectoryGroups] = useState(named('DIRECTORY_GROUP').map(({ id }) => id));
+  const [typedDirectory, setTypedDirectory] = useState('');
+  const [matchingDirectory] = useDebouncedValue(typedDirectory.trim(), 250);
+  const [{ data: directory }] = useQuery({ query: DocumentsDirectoryGroupsDocument, variables: { matching: matchingDirectory || null } });
   const restrict = useAction(DocumentsRestrictDocument, { success: t('common.saved'), quiet: true });
   const [missing, setMissing] = useState(false);
   const problem = restrict.error ? problemOf(restrict.error) : null;
   const wrong = (field: string) => (problem?.field === field || problem?.field === `input.${field}` ? problem.message : undefined);
   const known = new Map([...named('GROUP'), ...(data?.sourceGroups.edges.map(({ node }) => node) ?? [])].map(({ id, name }) => [id, name]));
+  const ofDirectory = new Map(
+    [...named('DIRECTORY_GROUP'), ...(directory?.directoryGroups.edges.map(({ node }) => node) ?? [])].map(({ id, name }) => [id, name]),
+  );
+  const isShown = wrong('users') ?? wrong('domains') ?? wrong('groups') ?? wrong('directoryGroups');
   return (
     <form
       onSubmit={async (event) => {
         event.preventDefault();
-        const isEmpty = users.length + domains.length + groups.length === 0;
+        const isEmpty = users.length + domains.length + groups.length + directoryGroups.length === 0;
         setMissing(isEmpty);
-        if (!isEmpty && (await restrict.run({ id: documentId, input: { users, domains, groups } }))) onDone();
+        if (!isEmpty && (await restrict.run({ id: documentId, input: { users, domains, groups, directoryGroups } }))) onDone();
       }}
     >
       <Stack>
@@ -74,7 +87,19 @@ export function RestrictForm({ documentId, connectorId, readers, onDone }: Props
             error={wrong('groups')}
           />
         )}
-        {restrict.error && !wrong('users') && !wrong('domains') && !wrong('groups') && <ProblemNotice error={restrict.error} />}
+        {(ofDirectory.size > 0 || typedDirectory !== '') && (
+          <MultiSelect
+            label={t('search.doc.directoryGroups')}
+            searchable
+            data={[...ofDirectory].map(([value, label]) => ({ value, label }))}
+            value={directoryGroups}
+            onChange={setDirectoryGroups}
+            onSearchChange={setTypedDirectory}
+            nothingFoundMessage={t('common.none')}
+            error={wrong('directoryGroups')}
+          />
+        )}
+        {restrict.error && !isShown && <ProblemNotice error={restrict.error} />}
         <Group justify="flex-end">
           <Button type="submit" loading={restrict.running}>
             {t('search.doc.restrict')}
