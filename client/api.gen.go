@@ -953,14 +953,17 @@ func (e DocumentEventKind) Valid() bool {
 
 // Defines values for DocumentReaderKind.
 const (
-	DocumentReaderKindDomain DocumentReaderKind = "domain"
-	DocumentReaderKindGroup  DocumentReaderKind = "group"
-	DocumentReaderKindUser   DocumentReaderKind = "user"
+	DocumentReaderKindDirectoryGroup DocumentReaderKind = "directory_group"
+	DocumentReaderKindDomain         DocumentReaderKind = "domain"
+	DocumentReaderKindGroup          DocumentReaderKind = "group"
+	DocumentReaderKindUser           DocumentReaderKind = "user"
 )
 
 // Valid indicates whether the value is a known member of the DocumentReaderKind enum.
 func (e DocumentReaderKind) Valid() bool {
 	switch e {
+	case DocumentReaderKindDirectoryGroup:
+		return true
 	case DocumentReaderKindDomain:
 		return true
 	case DocumentReaderKindGroup:
@@ -5521,6 +5524,15 @@ type DeletionGuard struct {
 	Threshold int `json:"threshold"`
 }
 
+// DirectoryGroup A group of people that the workspace's directory manages.
+type DirectoryGroup struct {
+	Id openapi_types.UUID `json:"id"`
+
+	// MemberCount The number of members who are not suspended.
+	MemberCount int    `json:"memberCount"`
+	Name        string `json:"name"`
+}
+
 // DismissDeletionResponseBody defines model for DismissDeletionResponseBody.
 type DismissDeletionResponseBody struct {
 	Data DismissedDeletion `json:"data"`
@@ -5686,7 +5698,7 @@ type DocumentOfListPassages struct {
 
 // DocumentReader defines model for DocumentReader.
 type DocumentReader struct {
-	// Id The email address, the domain, or the id of the group at the source.
+	// Id The email address, the domain, or the id of the group at the source or of the directory.
 	Id   string             `json:"id"`
 	Kind DocumentReaderKind `json:"kind"`
 
@@ -6584,6 +6596,14 @@ type ListDatabasesResponseBody struct {
 	Data []AttachedDatabase `json:"data"`
 }
 
+// ListDirectoryGroupsResponseBody defines model for ListDirectoryGroupsResponseBody.
+type ListDirectoryGroupsResponseBody struct {
+	Data []DirectoryGroup `json:"data"`
+
+	// NextCursor The cursor of the page after this one; null on the last page.
+	NextCursor *string `json:"next_cursor"`
+}
+
 // ListDocumentRestrictionsResponseBody defines model for ListDocumentRestrictionsResponseBody.
 type ListDocumentRestrictionsResponseBody struct {
 	Data []DocumentRestriction `json:"data"`
@@ -6780,9 +6800,12 @@ type Member struct {
 	Name  string             `json:"name"`
 
 	// Role A member's role in a workspace, each including the ones before it.
-	Role      Role               `json:"role"`
-	UpdatedAt time.Time          `json:"updatedAt"`
-	UserId    openapi_types.UUID `json:"userId"`
+	Role Role `json:"role"`
+
+	// SuspendedAt When the directory suspended the person, who has no access while it does; null otherwise.
+	SuspendedAt *time.Time         `json:"suspendedAt"`
+	UpdatedAt   time.Time          `json:"updatedAt"`
+	UserId      openapi_types.UUID `json:"userId"`
 }
 
 // Message defines model for Message.
@@ -7338,6 +7361,9 @@ type RestoreDocumentResponseBody struct {
 
 // RestrictDocumentRequest defines model for RestrictDocumentRequest.
 type RestrictDocumentRequest struct {
+	// DirectoryGroups Ids of groups of the workspace's directory.
+	DirectoryGroups *[]openapi_types.UUID `json:"directoryGroups,omitempty"`
+
 	// Domains Everybody with a verified address in these domains.
 	Domains *[]string `json:"domains,omitempty"`
 
@@ -9854,6 +9880,18 @@ type SearchDatabaseTablesParams struct {
 // ListDatabaseTablesParams defines parameters for ListDatabaseTables.
 type ListDatabaseTablesParams struct {
 	// Q Only tables whose name or comment, or the name or comment of a column, contains this.
+	Q *string `form:"q,omitempty" json:"q,omitempty"`
+
+	// Limit The maximum number of items of a page.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The next_cursor of the previous page; without it, the first page.
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListDirectoryGroupsParams defines parameters for ListDirectoryGroups.
+type ListDirectoryGroupsParams struct {
+	// Q Only groups whose name contains this.
 	Q *string `form:"q,omitempty" json:"q,omitempty"`
 
 	// Limit The maximum number of items of a page.
@@ -12784,6 +12822,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/databases/{id}/tables/{table} (the `GetDatabaseTable` operationId).
 	GetDatabaseTable(ctx context.Context, id openapi_types.UUID, table string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListDirectoryGroups List directory groups
+	//
+	// The groups of people that the workspace's directory manages by SCIM, in the order of their names. Documents can be restricted to them. Needs the role admin.
+	//
+	// Corresponds with GET /api/v1/directory-groups (the `ListDirectoryGroups` operationId).
+	ListDirectoryGroups(ctx context.Context, params *ListDirectoryGroupsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListDocumentRestrictions List document restrictions
 	//
@@ -16653,6 +16698,23 @@ func (c *Client) ListDatabaseTables(ctx context.Context, id openapi_types.UUID, 
 // Corresponds with GET /api/v1/databases/{id}/tables/{table} (the `GetDatabaseTable` operationId).
 func (c *Client) GetDatabaseTable(ctx context.Context, id openapi_types.UUID, table string, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetDatabaseTableRequest(c.Server, id, table)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListDirectoryGroups List directory groups
+//
+// The groups of people that the workspace's directory manages by SCIM, in the order of their names. Documents can be restricted to them. Needs the role admin.
+//
+// Corresponds with GET /api/v1/directory-groups (the `ListDirectoryGroups` operationId).
+func (c *Client) ListDirectoryGroups(ctx context.Context, params *ListDirectoryGroupsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListDirectoryGroupsRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -25445,6 +25507,84 @@ func NewGetDatabaseTableRequest(server string, id openapi_types.UUID, table stri
 	return req, nil
 }
 
+// NewListDirectoryGroupsRequest constructs an http.Request for the ListDirectoryGroups method
+func NewListDirectoryGroupsRequest(server string, params *ListDirectoryGroupsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/directory-groups")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Q != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "q", *params.Q, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListDocumentRestrictionsRequest constructs an http.Request for the ListDocumentRestrictions method
 func NewListDocumentRestrictionsRequest(server string, params *ListDocumentRestrictionsParams) (*http.Request, error) {
 	var err error
@@ -31468,6 +31608,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/databases/{id}/tables/{table} (the `GetDatabaseTable` operationId).
 	GetDatabaseTableWithResponse(ctx context.Context, id openapi_types.UUID, table string, reqEditors ...RequestEditorFn) (*GetDatabaseTableResponse, error)
 
+	// ListDirectoryGroupsWithResponse List directory groups
+	//
+	// The groups of people that the workspace's directory manages by SCIM, in the order of their names. Documents can be restricted to them. Needs the role admin.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/directory-groups (the `ListDirectoryGroups` operationId).
+	ListDirectoryGroupsWithResponse(ctx context.Context, params *ListDirectoryGroupsParams, reqEditors ...RequestEditorFn) (*ListDirectoryGroupsResponse, error)
+
 	// ListDocumentRestrictionsWithResponse List document restrictions
 	//
 	// The documents that are restricted by hand, also those that the caller may not read, in the order of restriction. Needs the role admin.
@@ -37485,6 +37634,47 @@ func (r GetDatabaseTableResponse) ContentType() string {
 	return ""
 }
 
+type ListDirectoryGroupsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ListDirectoryGroupsResponseBody
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListDirectoryGroupsResponse) GetJSON200() *ListDirectoryGroupsResponseBody {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListDirectoryGroupsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListDirectoryGroupsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListDirectoryGroupsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListDirectoryGroupsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListDocumentRestrictionsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -42981,6 +43171,21 @@ func (c *ClientWithResponses) GetDatabaseTableWithResponse(ctx context.Context, 
 	return ParseGetDatabaseTableResponse(rsp)
 }
 
+// ListDirectoryGroupsWithResponse List directory groups
+//
+// The groups of people that the workspace's directory manages by SCIM, in the order of their names. Documents can be restricted to them. Needs the role admin.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/directory-groups (the `ListDirectoryGroups` operationId).
+func (c *ClientWithResponses) ListDirectoryGroupsWithResponse(ctx context.Context, params *ListDirectoryGroupsParams, reqEditors ...RequestEditorFn) (*ListDirectoryGroupsResponse, error) {
+	rsp, err := c.ListDirectoryGroups(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListDirectoryGroupsResponse(rsp)
+}
+
 // ListDocumentRestrictionsWithResponse List document restrictions
 //
 // The documents that are restricted by hand, also those that the caller may not read, in the order of restriction. Needs the role admin.
@@ -47607,6 +47812,32 @@ func ParseGetDatabaseTableResponse(rsp *http.Response) (*GetDatabaseTableRespons
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest GetDatabaseTableResponseBody
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListDirectoryGroupsResponse parses an HTTP response from a ListDirectoryGroupsWithResponse call
+func ParseListDirectoryGroupsResponse(rsp *http.Response) (*ListDirectoryGroupsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListDirectoryGroupsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ListDirectoryGroupsResponseBody
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
