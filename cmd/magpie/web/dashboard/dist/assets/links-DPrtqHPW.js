@@ -1,1 +1,0 @@
-import{n as e}from"./Title-Bl53zxHN.js";import{r as t}from"./useRouter-VcGKkJVp.js";import{n}from"./link-C7QK6cDI.js";import{P as r}from"./i18n-DNd21hig.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
