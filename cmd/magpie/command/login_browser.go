@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -55,8 +56,8 @@ func (c loginCommand) askInBrowser(r *runtime, address string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := profile.Address(server.Page, r.Insecure); err != nil {
-		return "", fmt.Errorf("the page for logging in, %s: %w", server.Page, err)
+	if err := isServerOf(server, address, r.Insecure); err != nil {
+		return "", err
 	}
 	listener, err := listenForBrowser(r)
 	if err != nil {
@@ -86,6 +87,25 @@ func (c loginCommand) askInBrowser(r *runtime, address string) (string, error) {
 	}
 	callback.end(r, err)
 	return token, err
+}
+
+// isServerOf returns an error if the person would not log in to the Magpie at the address. It
+// could otherwise name the page of another one, whose code for the person's token would then
+// be sent to it, with the verifier (RFC 9700, section 4.4).
+func isServerOf(server client.AuthorizationServer, address string, insecure bool) error {
+	switch issuer, err := profile.Address(server.Issuer, insecure); {
+	case err != nil:
+		return fmt.Errorf("this Magpie calls itself %s: %w", console.Text(server.Issuer), err)
+	case issuer != address:
+		return fmt.Errorf("this Magpie calls itself %s; run magpie login %s", console.Text(server.Issuer), console.Text(issuer))
+	}
+	if !strings.HasPrefix(server.Page, server.Issuer+"/") {
+		return fmt.Errorf("the page for logging in, %s, is not of %s", console.Text(server.Page), address)
+	}
+	if _, err := profile.Address(server.Page, insecure); err != nil {
+		return fmt.Errorf("the page for logging in, %s: %w", console.Text(server.Page), err)
+	}
+	return nil
 }
 
 // listenForBrowser listens at a free port that only this machine reaches.
@@ -146,9 +166,8 @@ func (b *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	query := r.URL.Query()
-	issuer := query.Get("iss") // RFC 9207
 	switch {
-	case subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(b.state)) != 1 || issuer != "" && issuer != b.issuer:
+	case subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(b.state)) != 1 || query.Get("iss") != b.issuer: // RFC 9207
 		w.WriteHeader(http.StatusBadRequest)
 		b.show(w, "This is not the answer to the login that waits in the terminal.")
 		return

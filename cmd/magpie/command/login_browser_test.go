@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -69,7 +70,7 @@ func (b *webBrowser) answer(m *stacktest.Magpie, page string, token map[string]a
 	return answered.AnswerLogin.RedirectURL
 }
 
-// inBrowser runs a command whose page is opened by browse.
+// inBrowser runs a command whose page is opened by browse; nil expects that no browser opens.
 func (s *shell) inBrowser(ctx context.Context, browse func(page string), arguments ...string) outcome {
 	s.t.Helper()
 	var out, err bytes.Buffer
@@ -77,11 +78,17 @@ func (s *shell) inBrowser(ctx context.Context, browse func(page string), argumen
 	code := command.Run(ctx, append(append([]string{}, s.flags...), arguments...), command.Streams{
 		In: strings.NewReader(""), Out: &out, Err: &err,
 		Browse: func(_ context.Context, page string) error { // as a real browser, it goes on by itself
+			if browse == nil {
+				s.t.Errorf("a browser opens %s", page)
+				return errors.New("there is no browser")
+			}
 			go func() { defer close(done); browse(page) }()
 			return nil
 		},
 	})
-	<-done
+	if browse != nil {
+		<-done
+	}
 	return outcome{code, out.String(), err.String()}
 }
 
@@ -100,7 +107,7 @@ func TestLoginInABrowser(t *testing.T) {
 			}
 			base := "http://" + to.Host
 			// What any page may send the browser to is no answer.
-			for _, wrong := range []string{"/callback", "/callback?code=x", "/callback?code=x&state=y", "/callback?" + "iss=https%3A%2F%2Fevil.example.com&code=x&state=" + to.Query().Get("state")} {
+			for _, wrong := range []string{"/callback", "/callback?code=x", "/callback?code=x&state=y", "/callback?code=x&state=" + to.Query().Get("state"), "/callback?" + "iss=https%3A%2F%2Fevil.example.com&code=x&state=" + to.Query().Get("state")} {
 				if status, text, _ := b.get(base + wrong); status != http.StatusBadRequest || !strings.Contains(text, "not the answer") {
 					t.Errorf("%s: %d %s", wrong, status, text)
 				}
@@ -221,13 +228,47 @@ func TestALoginInABrowserThatEndsOtherwise(t *testing.T) {
 	elsewhere := httptest.NewServer(http.NotFoundHandler())
 	defer elsewhere.Close()
 	s.fails("there is no Magpie at this address", "login", elsewhere.URL, "--browser")
-	// Where people log in is not taken from the answer of a server blindly.
-	lying := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+}
+
+// metadataServer is a server that says of itself what it likes. It reports the requests for
+// other than the metadata.
+func metadataServer(t *testing.T, say func(own string) (issuer, page string)) *httptest.Server {
+	t.Helper()
+	var server *httptest.Server
+	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/.well-known/oauth-authorization-server" {
+			t.Errorf("%s is asked for %s", server.URL, r.URL)
+		}
+		issuer, page := say(server.URL)
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]string{"issuer": "x", "authorization_endpoint": "file:///etc/passwd"})
+		_ = json.NewEncoder(w).Encode(map[string]string{"issuer": issuer, "authorization_endpoint": page})
 	}))
-	defer lying.Close()
-	s.fails("the page for logging in", "login", lying.URL, "--browser")
+	t.Cleanup(server.Close)
+	return server
+}
+
+// A Magpie that names the page of another one would receive the code for a token there.
+func TestALoginIsAtTheMagpieThatIsNamed(t *testing.T) {
+	t.Parallel()
+	s := remoteShell(t)
+	good := metadataServer(t, func(own string) (string, string) { return own, own + "/oauth/authorize" })
+	for name, c := range map[string]struct {
+		say  func(own string) (issuer, page string)
+		want string
+	}{
+		"another's name":     {func(string) (string, string) { return good.URL, good.URL + "/oauth/authorize" }, "this Magpie calls itself " + good.URL + "; run magpie login " + good.URL},
+		"another's page":     {func(own string) (string, string) { return own, good.URL + "/oauth/authorize" }, "the page for logging in, " + good.URL + "/oauth/authorize, is not of "},
+		"a longer host":      {func(own string) (string, string) { return own, own + "0/oauth/authorize" }, "is not of "},
+		"a file":             {func(own string) (string, string) { return own, "file:///etc/passwd" }, "is not of "},
+		"no name of a place": {func(string) (string, string) { return "x", "file:///etc/passwd" }, "this Magpie calls itself x; run magpie login https://x"},
+		"no address":         {func(string) (string, string) { return "ftp://x", "ftp://x/y" }, "this Magpie calls itself ftp://x: the address must begin with https://"},
+	} {
+		evil := metadataServer(t, c.say)
+		o := s.inBrowser(t.Context(), nil, "login", evil.URL, "--browser")
+		if o.code != 1 || !strings.Contains(o.err, c.want) {
+			t.Errorf("%s: %+v", name, o)
+		}
+	}
 }
 
 func TestLogoutFromAMagpieThatIsAway(t *testing.T) {
