@@ -5,7 +5,7 @@
 # nothing and ends at once. It never starts a system service.
 #
 #   scripts/setup.sh          install what is missing
-#   scripts/setup.sh --tests  the same, and what the tests use: a browser, MariaDB, ClickHouse, FreeTDS, zsh, fish, groff,
+#   scripts/setup.sh --tests  the same, and what the tests use: a browser, MariaDB, ClickHouse, FreeTDS, zsh, fish, groff, systemd,
 #                             Prometheus, Node.js, and other people's GraphQL clients
 #   scripts/setup.sh --check  only say what is missing; exit 1 if anything is
 set -euo pipefail
@@ -123,6 +123,8 @@ freetds_ready() { have tsql; }
 zsh_ready() { have zsh; }
 fish_ready() { have fish; }
 groff_ready() { have groff; }
+# What checks the units of deploy/systemd.
+systemd_ready() { [ "$(uname -s)" != Linux ] || have systemd-analyze; }
 
 # The servers that the tests of the tools for Prometheus start (internal/devstack).
 prometheus_ready() { have prometheus && have promtool; }
@@ -148,7 +150,7 @@ install_clients() {
 # What is missing, on one line.
 missing() {
   local part list='' parts='certificates go compiler make postgres pgvector redis'
-  if $for_tests; then parts="$parts browser mariadb clickhouse freetds zsh fish groff prometheus alertmanager node clients"; fi
+  if $for_tests; then parts="$parts browser mariadb clickhouse freetds zsh fish groff systemd prometheus alertmanager node clients"; fi
   for part in $parts; do
     "${part}_ready" || list="$list $part"
   done
@@ -247,7 +249,7 @@ setup_debian() {
     packages+=(clickhouse-server)
   fi
   if needs freetds; then packages+=(freetds-bin); fi
-  for part in zsh fish groff; do
+  for part in zsh fish groff systemd; do
     if needs "$part"; then packages+=("$part"); fi
   done
   if needs prometheus; then packages+=(prometheus); fi

@@ -15,7 +15,7 @@ import (
 func TestTheNpmPackageIsInstalledAndSearches(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("npm"); err != nil {
-		t.Skip("npm is missing, which packs and installs the package")
+		t.Fatal("npm is missing, which packs and installs the package; install Node.js with npm: scripts/setup.sh --tests")
 	}
 	m := start(t, map[string]string{"restore.md": "# Restore a backup\n\nTo restore a backup, stop the server first."})
 	_, secret := m.key("search.example.com", nil)
@@ -63,7 +63,7 @@ console.log(results[0].title, "|", titles[0]?.title, "|", answer.includes("stop 
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(compiler); err != nil {
-		t.Skip("TypeScript is not installed: npm ci, in cmd/magpie/conformance/node")
+		t.Fatal("TypeScript is not installed; run scripts/setup.sh --tests")
 	}
 	program := `import { Magpie, type SearchResults } from "magpie-search";
 import { mount, type Widget } from "magpie-search/widget";

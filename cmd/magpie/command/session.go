@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os/user"
 	"strings"
 
@@ -140,12 +141,16 @@ func (r *runtime) settingsOf(folder *local.Folder, run local.Run) (*config.Confi
 	if err != nil {
 		return nil, err
 	}
-	return r.settings(map[string]string{
+	settings := map[string]string{
 		"DATABASE_URL": run.DatabaseURL, "MIGRATE_DATABASE_URL": run.OwnerURL, "REDIS_URL": run.RedisURL,
 		"BLOB_URL": run.BlobURL, "BASE_URL": run.BaseURL,
 		"SESSION_KEY": secrets.SessionKey, "SECRET_KEYS": secrets.SealingKeys,
 		"ALLOWED_PRIVATE_NETWORKS": devNetworks,
-	})
+	}
+	if address, err := url.Parse(run.BaseURL); err == nil && address.Port() != "" {
+		settings["LISTEN_ADDR"] = address.Host // it took a free port
+	}
+	return r.settings(settings)
 }
 
 // chooseWorkspace finds the named workspace, or the only one.
