@@ -137,13 +137,14 @@ func TestTheRunsOfManyPeopleHaveFiveCallsInFlight(t *testing.T) {
 	t.Parallel()
 	var flying, most atomic.Int64
 	full, release := make(chan struct{}), make(chan struct{})
+	isFull := sync.OnceFunc(func() { close(full) }) // five again as the first ones end
 	tool, _ := act(t, mcp.Limits{Call: time.Minute}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		n := flying.Add(1)
 		defer flying.Add(-1)
 		for before := most.Load(); n > before && !most.CompareAndSwap(before, n); before = most.Load() {
 		}
 		if n == 5 {
-			close(full)
+			isFull()
 		}
 		<-release
 		return &sdk.CallToolResult{}, nil
