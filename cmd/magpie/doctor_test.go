@@ -241,6 +241,9 @@ func TestASupportBundleHasStatesAndNothingPrivate(t *testing.T) {
 	i.run("sync", "start", "Zanzibar files") // a file fails
 	i.run("sync", "start", "Canary bucket")  // the bucket cannot be reached
 	served := i.start("serve", "--listen", "127.0.0.1:0").address(t)
+	if status, body := get(t, served+"/v1/docs/search?query=quicksilver", "svc_sk_of_nobody"); status != http.StatusUnauthorized { // is counted
+		t.Errorf("a search with a wrong key: %d %s", status, body)
+	}
 	listen := strings.TrimPrefix(served, "http://")
 	address := []string{"LISTEN_ADDR=" + listen}
 	i = c.installation(address...)

@@ -164,9 +164,9 @@ func TestKeysAreRotatedWithoutDowntime(t *testing.T) {
 		running[n] = last.start(arguments...)
 	}
 	check("without the old keys", last, 4)
-	// Browsers keep the same token in a cookie.
+	// Browsers keep the same token in a cookie, whose name has the port of the service's own address.
 	address := running[0].address(t)
-	if status, body := post(t, address+"/api/v1/auth/refresh?cookie=1", "", "Cookie", "magpie_session="+refresh, "Sec-Fetch-Site", "same-origin"); status != http.StatusOK || !strings.Contains(body, "access_token") {
+	if status, body := post(t, address+"/api/v1/auth/refresh?cookie=1", "", "Cookie", "magpie_session_0="+refresh, "Sec-Fetch-Site", "same-origin"); status != http.StatusOK || !strings.Contains(body, "access_token") {
 		t.Errorf("a cookie from before the rotation: %d %s", status, body)
 	}
 	session(address+"/api/v1/auth/accept-invitation", `{"token":"`+invited.Token+`","name":"Grace","password":"correct horse battery"}`)

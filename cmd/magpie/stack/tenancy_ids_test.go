@@ -56,12 +56,13 @@ func open() map[string]string {
 	}
 }
 
-// bound are id-valued fields that have to agree with another field of the body,
-// in which a wrong id is refused: whatever else stands there is a 400.
+// bound are id-valued fields of bodies that have to agree with another field or to be of
+// a list: whatever else stands there is a 400, which does not say whether it is somebody's.
 func bound() map[string]string {
 	return map[string]string{
-		"POST /api/v1/api-keys defaultCollection":     "one of allowedCollections",
-		"PUT /api/v1/api-keys/{id} defaultCollection": "one of allowedCollections",
+		"POST /api/v1/api-keys defaultCollection":                "one of allowedCollections",
+		"PUT /api/v1/api-keys/{id} defaultCollection":            "one of allowedCollections",
+		"PUT /api/v1/documents/{id}/restriction directoryGroups": "one of the workspace's directory",
 	}
 }
 
