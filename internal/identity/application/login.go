@@ -24,7 +24,9 @@ import (
 const CommandLine = "magpie-cli"
 
 // LoginPage is the page of the dashboard where a person answers the command line. The
-// request is in its fragment, which reaches no log.
+// request is in its fragment. That keeps it out of the log of the page, but it is no secret:
+// /oauth/authorize and the page for signing in have the same values in their queries. Only who
+// has the verifier can use the code.
 const LoginPage = "/command-line"
 
 const (
@@ -170,7 +172,8 @@ func (s *Server) ExchangeLogin(ctx context.Context, r TokenRequest) (*authn.Crea
 }
 
 // RevokeLogin ends a personal token for the command line that holds it (RFC 7009),
-// whatever groups it has. A token that is not valid is ignored.
+// whatever groups it has, and though its person may be suspended. A token that is not valid
+// is ignored.
 func (s *Server) RevokeLogin(ctx context.Context, token string) error {
 	if err := s.limit(ctx, "token", exchangesPerMinute, time.Minute); err != nil {
 		return err
@@ -178,13 +181,5 @@ func (s *Server) RevokeLogin(ctx context.Context, token string) error {
 	if !strings.HasPrefix(token, authn.PersonalTokenPrefix) {
 		return &Error{"unsupported_token_type", "only personal tokens can be revoked here"}
 	}
-	v, err := s.o.Accounts.Authenticate(ctx, token)
-	if err != nil {
-		if apierr.From(err).Code == apierr.Unauthorized {
-			err = nil
-		}
-		return err
-	}
-	_, err = s.o.Accounts.RevokeToken(viewer.With(ctx, v), v.Token)
-	return err
+	return s.o.Accounts.RevokePresented(ctx, token)
 }

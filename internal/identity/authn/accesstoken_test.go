@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/magpie-search/magpie/ent/auditentry"
 	"github.com/magpie-search/magpie/ent/membership"
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/identity/authn"
@@ -253,5 +254,49 @@ func TestOpenConnectionsSeeTheRoleOfAToken(t *testing.T) {
 	h.clock.add(time.Minute)
 	if roles, err = h.accounts.Roles(t.Context(), ids); err != nil || len(roles) != 3 || roles[bob.Row.ID] != "" || roles[short.Row.ID] != "" {
 		t.Errorf("after the end of two they are %v, %v", roles, err)
+	}
+}
+
+// The holder of a token can always end it.
+func TestATokenIsRevokedThoughItIsOfNoUse(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	owner, _ := h.workspace(t, "ada@example.com")
+	limited, err := authn.NewAccounts(h.db.Ent, authn.NewPasswords(), bytes.Repeat([]byte{7}, 32), h.clock.now,
+		authn.WithTokenLimit(ratelimit.New(ratelimit.Options{Now: h.clock.now}), 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(limited.Close)
+	busy, idle := h.personal(owner, t, authn.TokenDraft{}), h.personal(owner, t, authn.TokenDraft{})
+	for range 2 {
+		_, err = limited.Authenticate(t.Context(), busy.Secret)
+	}
+	if code(err) != apierr.RateLimited {
+		t.Fatalf("%v", err)
+	}
+	suspended := viewer.WithSuspended(system(t))
+	if err := h.db.Ent.Membership.Update().SetSuspendedAt(h.clock.now()).Exec(suspended); err != nil {
+		t.Fatal(err)
+	}
+	v, _ := viewer.From(owner)
+	for _, made := range []*authn.CreatedToken{busy, idle} {
+		for range 2 { // a second time does no harm
+			if err := limited.RevokePresented(t.Context(), made.Secret); err != nil {
+				t.Error(err)
+			}
+		}
+		if row, err := h.db.Ent.Token.Get(system(t), made.Row.ID); err != nil || row.RevokedAt == nil {
+			t.Errorf("%v %v", row, err)
+		}
+	}
+	entries, err := h.db.Ent.AuditEntry.Query().Where(auditentry.Action("token.revoke")).All(system(t))
+	if err != nil || len(entries) != 2 || entries[0].ActorID == nil || *entries[0].ActorID != v.Subject || entries[0].ActorName != "ada@example.com" || entries[0].WorkspaceID != v.Workspace {
+		t.Errorf("%+v %v", entries, err)
+	}
+	for _, unknown := range []string{"mgp_pat_x", busy.Secret + "0"} {
+		if err := limited.RevokePresented(t.Context(), unknown); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -287,6 +287,31 @@ func (a *Accounts) RevokeToken(ctx context.Context, id uuid.UUID) (*ent.Token, e
 	return transaction.Detach(ctx, row), nil
 }
 
+// RevokePresented ends a personal token for its holder. That needs no other right: it also
+// works while the person is suspended and beyond the token's limit of requests. A token that
+// is malformed or unknown is ignored, and one that has ended stays as it is.
+func (a *Accounts) RevokePresented(ctx context.Context, presented string) error {
+	if !isWellFormed(presented) {
+		return nil
+	}
+	system := asSystem(ctx)
+	row, err := a.ent.Token.Query().Where(token.Hash(hash(presented)), token.UserIDNotNil()).Only(system)
+	if ent.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return apierr.Wrap("look the token up", err)
+	}
+	person, err := a.ent.User.Get(system, *row.UserID)
+	if err != nil {
+		return apierr.Wrap("read the person of the token", err)
+	}
+	// Of this viewer the audit log takes the person; its rights come from asSystem.
+	by := viewer.Viewer{Workspace: row.WorkspaceID, Subject: person.ID, Email: person.Email, Token: row.ID, TokenName: row.Name, Kind: viewer.KindSession}
+	_, err = a.revokeTokens(viewer.With(ctx, by), func(v viewer.Viewer) bool { return v.Token == row.ID }, token.ID(row.ID))
+	return err
+}
+
 // revokeTokens ends tokens and returns how many. After the commit it removes the
 // matching ones from the cache of this node; other nodes notice within CacheMaxAge.
 func (a *Accounts) revokeTokens(ctx context.Context, match func(viewer.Viewer) bool, where ...predicate.Token) (int, error) {
