@@ -62,7 +62,8 @@ func New(o Options) *Handler {
 		o.Now = time.Now
 	}
 	h := &Handler{opt: o, secure: strings.HasPrefix(o.Server.Issuer(), "https://")}
-	// Pages of any origin may register and exchange tokens: there are no cookies.
+	// Pages of any origin may register and exchange tokens: there are no cookies. The command
+	// line's are refused (refusesPage).
 	h.open = cors.New(cors.Options{
 		AllowedOrigins: []string{"*"}, AllowedMethods: []string{http.MethodGet, http.MethodPost}, AllowedHeaders: []string{"*"}, MaxAge: 600,
 	}).Handler(http.HandlerFunc(h.serveOpen))
@@ -215,6 +216,9 @@ func (h *Handler) token(w http.ResponseWriter, r *http.Request) {
 		GrantType: form.Get("grant_type"), ClientID: form.Get("client_id"), Code: form.Get("code"), CodeVerifier: form.Get("code_verifier"),
 		RedirectURI: form.Get("redirect_uri"), RefreshToken: form.Get("refresh_token"), Scope: form.Get("scope"), Resource: form.Get("resource"),
 	}
+	if h.refusesPage(w, r, request.ClientID) {
+		return
+	}
 	if request.ClientID == application.CommandLine {
 		h.personalToken(w, r, request)
 		return
@@ -228,6 +232,16 @@ func (h *Handler) token(w http.ResponseWriter, r *http.Request) {
 		"access_token": tokens.Access, "token_type": "Bearer", "expires_in": max(1, int(tokens.ExpiresAt.Sub(h.opt.Now()).Seconds())),
 		"refresh_token": tokens.Refresh, "scope": application.Scope,
 	})
+}
+
+// refusesPage refuses requests of pages that call themselves the command line: no browser
+// needs a personal token.
+func (h *Handler) refusesPage(w http.ResponseWriter, r *http.Request, client string) bool {
+	if client != application.CommandLine || len(r.Header.Values("Origin")) == 0 {
+		return false
+	}
+	h.fail(w, r, &application.Error{Code: "invalid_request", Description: "the client " + application.CommandLine + " is no page in a browser"})
+	return true
 }
 
 // personalToken answers the command line, whose code is for a personal token.
@@ -250,6 +264,9 @@ func (h *Handler) revoke(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	client, token := form.Get("client_id"), form.Get("token")
+	if h.refusesPage(w, r, client) {
+		return
+	}
 	var err error
 	if client == application.CommandLine {
 		err = h.opt.Server.RevokeLogin(r.Context(), token)

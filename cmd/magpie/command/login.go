@@ -52,38 +52,28 @@ func (c loginCommand) Run(r *runtime) error {
 	if err != nil {
 		return usageError{err}
 	}
-	settings, err := r.settings(nil)
-	if err != nil {
-		return err
-	}
-	set, err := profile.Open(settings.ProfilesFile)
-	if err != nil {
-		return err
-	}
 	name := orElse(c.Name, profile.DefaultName(address))
-	if known, ok := set.Profiles[name]; ok && known.URL != address {
-		return usagef("the profile %s is for %s; choose another --name, or remove it with `magpie profiles remove %s`", name, known.URL, name)
+	if _, err := openProfiles(r, name, address); err != nil { // before anybody makes a token
+		return err
 	}
-	token, made, err := c.token(r, address)
+	given, err := c.token(r, address)
 	if err != nil {
 		return err
 	}
-	to := destination{url: address, token: token, profile: name, chosen: true}
+	to := destination{url: address, token: given.text, profile: name, chosen: true}
 	row := loginRow{Profile: name, URL: address}
-	if err := c.check(r, to, &row); err != nil {
-		return err
-	}
-	before := set.Profiles[name]
-	set.Profiles[name] = profile.Profile{URL: address, Token: token, Made: made, Insecure: r.Insecure && strings.HasPrefix(address, "http:")}
-	set.Current = name
-	if err := set.Save(); err != nil {
-		if made {
-			return errors.Join(err, r.revoke(to))
+	set, before, err := c.keep(r, to, given, &row)
+	if err != nil && given.made { // nobody else has the token, also after an interrupt
+		if err := r.revoke(context.WithoutCancel(r), to); err != nil {
+			r.console.Warn("The token of this login lives on (%s): revoke it on %s", client.Message(err), address+tokensPage)
 		}
+	}
+	given.end(err)
+	if err != nil {
 		return err
 	}
-	if before.Made && before.Token != token {
-		if err := r.revoke(destination{url: before.URL, token: before.Token}); err != nil {
+	if before.Made && before.Token != given.text {
+		if err := r.revoke(r, destination{url: before.URL, token: before.Token}); err != nil {
 			r.console.Warn("The token of the previous login lives on (%s): revoke it on %s", client.Message(err), address+tokensPage)
 		}
 	}
@@ -95,6 +85,72 @@ func (c loginCommand) Run(r *runtime) error {
 		r.console.Note("Logged in to %s as %s.", address, who)
 		r.console.Note("The profile %s is in use; %s has its token.", name, set.Path())
 	})
+}
+
+// openProfiles returns the profiles if the one of the name is for the address, or new.
+func openProfiles(r *runtime, name, address string) (*profile.Set, error) {
+	settings, err := r.settings(nil)
+	if err != nil {
+		return nil, err
+	}
+	set, err := profile.Open(settings.ProfilesFile)
+	if err != nil {
+		return nil, err
+	}
+	if known, ok := set.Profiles[name]; ok && known.URL != address {
+		return nil, usagef("the profile %s is for %s; choose another --name, or remove it with `magpie profiles remove %s`", name, known.URL, name)
+	}
+	return set, nil
+}
+
+// keep checks the token and stores it. It returns the profile that it has replaced.
+func (c loginCommand) keep(r *runtime, to destination, given givenToken, row *loginRow) (*profile.Set, profile.Profile, error) {
+	var before profile.Profile
+	if err := c.check(r, to, row); err != nil {
+		return nil, before, err
+	}
+	if given.made {
+		if err := confirmPerson(r, to, row); err != nil {
+			return nil, before, err
+		}
+	}
+	// Other commands may have changed the profiles while this one was waiting for people.
+	set, err := openProfiles(r, to.profile, to.url)
+	if err != nil {
+		return nil, before, err
+	}
+	if err := given.doubt(); err != nil {
+		return nil, before, err
+	}
+	before = set.Profiles[to.profile]
+	set.Profiles[to.profile] = profile.Profile{
+		URL: to.url, Token: to.token, User: row.User, Made: given.made, Insecure: r.Insecure && strings.HasPrefix(to.url, "http:"),
+	}
+	set.Current = to.profile
+	return set, before, set.Save()
+}
+
+// confirmPerson asks whether the person who has answered in the browser is meant, where the
+// profile is another one's: what a person then does would be the other's.
+func confirmPerson(r *runtime, to destination, row *loginRow) error {
+	set, err := openProfiles(r, to.profile, to.url)
+	if err != nil {
+		return err
+	}
+	before := set.Profiles[to.profile].User
+	if before == "" || before == row.User {
+		return nil
+	}
+	r.console.Warn("%s has answered the page, but the profile %s is of %s.", orElse(row.User, "Somebody unknown"), to.profile, before)
+	_, _ = fmt.Fprint(r.streams.Err, "Type yes to go on, anything else to stop: ")
+	line, err := readLine(r, r.streams.In)
+	if err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if strings.TrimSpace(line) != "yes" {
+		return fmt.Errorf("the profile %s is still of %s", to.profile, before)
+	}
+	return nil
 }
 
 // check finds out whose token it is. A token that does not work is an error.
@@ -112,12 +168,23 @@ func (c loginCommand) check(r *runtime, to destination, row *loginRow) error {
 	})
 }
 
-// token returns the token of the login, and whether the login made it: in a browser, or
-// else from the input or, on a terminal, a prompt.
-func (c loginCommand) token(r *runtime, address string) (token string, made bool, err error) {
+// givenToken is the token of a login.
+type givenToken struct {
+	text string
+	made bool // by the login
+	// doubt returns an error if the login cannot be trusted any more.
+	doubt func() error
+	// end tells the person in the browser how the login has ended.
+	end func(error)
+}
+
+// token returns the token of the login: from a browser, or else from the input or, on a
+// terminal, a prompt.
+func (c loginCommand) token(r *runtime, address string) (givenToken, error) {
+	var none givenToken
 	settings, err := r.settings(nil)
 	if err != nil {
-		return "", false, err
+		return none, err
 	}
 	file, isFile := r.streams.In.(*os.File)
 	terminal := isFile && term.IsTerminal(int(file.Fd()))
@@ -128,30 +195,29 @@ func (c loginCommand) token(r *runtime, address string) (token string, made bool
 	var text string
 	switch {
 	case c.WithToken && c.Browser != nil && *c.Browser:
-		return "", false, usagef("give --with-token or --browser")
+		return none, usagef("give --with-token or --browser")
 	case c.WithToken:
 		text, err = readLine(r, r.streams.In)
 	case browser:
-		token, err = c.askInBrowser(r, address)
-		return token, true, err
+		return c.askInBrowser(r, address)
 	case terminal:
 		r.console.Warn("Make a personal token on %s and paste it here. It is not shown.", address+tokensPage)
 		_, _ = fmt.Fprint(r.streams.Err, "Token: ")
 		text, err = readHidden(r, file)
 		_, _ = fmt.Fprintln(r.streams.Err)
 	default:
-		return "", false, usagef("give the token to the input with --with-token, or log in on a terminal or with --browser")
+		return none, usagef("give the token to the input with --with-token, or log in on a terminal or with --browser")
 	}
 	if err != nil {
-		return "", false, fmt.Errorf("read the token: %w", err)
+		return none, fmt.Errorf("read the token: %w", err)
 	}
 	switch text = strings.TrimSpace(text); {
 	case text == "":
-		return "", false, usagef("no token was given")
+		return none, usagef("no token was given")
 	case !tokenPattern.MatchString(text) || strings.ContainsAny(text, " \t"):
-		return "", false, usagef("this is no token: tokens begin with mgp_pat_ or mgp_svc_")
+		return none, usagef("this is no token: tokens begin with mgp_pat_ or mgp_svc_")
 	}
-	return text, false, nil
+	return givenToken{text: text, doubt: func() error { return nil }, end: func(error) {}}, nil
 }
 
 // maxLine is more than any token has, in bytes.
@@ -219,8 +285,8 @@ func (c logoutCommand) Run(r *runtime) error {
 const revokeTime = 15 * time.Second
 
 // revoke ends a personal token at its Magpie.
-func (r *runtime) revoke(to destination) error {
-	ctx, cancel := context.WithTimeoutCause(r, revokeTime, fmt.Errorf("%s has not answered within %s", to.url, revokeTime))
+func (r *runtime) revoke(ctx context.Context, to destination) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, revokeTime, fmt.Errorf("%s has not answered within %s", to.url, revokeTime))
 	defer cancel()
 	remote, err := newRemote(to)
 	if err != nil {
@@ -252,7 +318,7 @@ func (r *runtime) forget(name string, keep bool) error {
 	var failure error
 	if revoke {
 		if _, failure = profile.Address(gone.URL, gone.Insecure || r.Insecure); failure == nil {
-			failure = r.revoke(destination{url: gone.URL, token: gone.Token})
+			failure = r.revoke(r, destination{url: gone.URL, token: gone.Token})
 		}
 		if r.Err() != nil {
 			return context.Cause(r)

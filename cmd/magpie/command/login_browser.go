@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -46,22 +47,23 @@ func OpenBrowser(ctx context.Context, address string) error {
 // askInBrowser lets the person make a personal token on a page of the dashboard, from
 // which the browser comes back to a loopback address of this process (RFC 8252) with a
 // code. The code is of use only with the secret verifier that this process keeps (RFC 7636).
-func (c loginCommand) askInBrowser(r *runtime, address string) (string, error) {
+func (c loginCommand) askInBrowser(r *runtime, address string) (givenToken, error) {
+	var none givenToken
 	remote, err := newRemote(destination{url: address})
 	if err != nil {
-		return "", err
+		return none, err
 	}
 	defer remote.Close()
 	server, err := remote.AuthorizationServer(r)
 	if err != nil {
-		return "", err
+		return none, err
 	}
 	if err := isServerOf(server, address, r.Insecure); err != nil {
-		return "", err
+		return none, err
 	}
 	listener, err := listenForBrowser(r)
 	if err != nil {
-		return "", err
+		return none, err
 	}
 	request := client.LoginRequest{
 		RedirectURI: "http://" + listener.Addr().String() + callbackPath,
@@ -73,20 +75,22 @@ func (c loginCommand) askInBrowser(r *runtime, address string) (string, error) {
 
 	wait, cancel := context.WithTimeoutCause(r, c.Wait, fmt.Errorf("nobody has answered the page within %s; log in again, or with --no-browser by a token that you paste", c.Wait))
 	defer cancel()
-	callback := serveCallback(listener, request.State, server.Issuer)
+	callback := serveCallback(listener, page, request.State, server.Issuer)
 	r.console.Warn("Answer this page in a browser on this machine:\n\n  %s\n", page)
 	if r.streams.Browse != nil {
-		if err := r.streams.Browse(wait, page); err != nil && wait.Err() == nil {
+		if err := r.streams.Browse(wait, "http://"+callback.host+callback.start); err != nil && wait.Err() == nil {
 			r.console.Note("No browser has opened (%s); open the page yourself, or use --no-browser.", err)
 		}
 	}
 	code, err := callback.code(wait)
-	token := ""
+	given := givenToken{made: true, doubt: callback.doubt, end: func(err error) { callback.finish(r, err) }}
 	if err == nil {
-		token, err = remote.TakeToken(wait, request, code)
+		given.text, err = remote.TakeToken(wait, request, code)
 	}
-	callback.end(r, err)
-	return token, err
+	if err != nil {
+		given.end(err)
+	}
+	return given, err
 }
 
 // isServerOf returns an error if the person would not log in to the Magpie at the address. It
@@ -122,11 +126,19 @@ func listenForBrowser(ctx context.Context) (net.Listener, error) {
 
 // callback serves the address that the browser comes back to. One request that knows the
 // state is an answer; everything else is refused, since any page can send the browser here.
+//
+// It also serves the address that the browser is started with, and that leads to the page
+// once: other users of the machine see the arguments of programs, and with the page's
+// address they could answer it as themselves.
 type callback struct {
 	server        *http.Server
 	host          string
+	start, page   string
 	state, issuer string
 
+	started atomic.Bool
+	twice   chan struct{} // closed when start was opened again
+	close   sync.Once     // of twice
 	taken   atomic.Bool
 	answers chan url.Values
 	ended   chan struct{} // closed when the outcome is known
@@ -134,10 +146,10 @@ type callback struct {
 	served  chan struct{} // closed when the server has ended
 }
 
-func serveCallback(listener net.Listener, state, issuer string) *callback {
+func serveCallback(listener net.Listener, page, state, issuer string) *callback {
 	b := &callback{
-		host: listener.Addr().String(), state: state, issuer: issuer,
-		answers: make(chan url.Values, 1), ended: make(chan struct{}), served: make(chan struct{}),
+		host: listener.Addr().String(), start: "/start/" + rand.Text(), page: page, state: state, issuer: issuer,
+		twice: make(chan struct{}), answers: make(chan url.Values, 1), ended: make(chan struct{}), served: make(chan struct{}),
 	}
 	b.server = &http.Server{Handler: b, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}
 	go func() {
@@ -161,10 +173,41 @@ func (b *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	if r.Method != http.MethodGet || r.URL.Path != callbackPath || r.Host != b.host {
+	if r.Method != http.MethodGet || r.Host != b.host {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
+	switch r.URL.Path {
+	case b.start:
+		b.serveStart(w, r)
+	case callbackPath:
+		b.serveAnswer(w, r)
+	default:
+		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+func (b *callback) serveStart(w http.ResponseWriter, r *http.Request) {
+	if b.started.CompareAndSwap(false, true) {
+		http.Redirect(w, r, b.page, http.StatusFound)
+		return
+	}
+	b.close.Do(func() { close(b.twice) })
+	w.WriteHeader(http.StatusGone)
+	b.show(w, "This login was begun already, perhaps by somebody else on this machine. It has been stopped; log in again in the terminal.")
+}
+
+// doubt returns an error if more than one visitor has got or asked for the page.
+func (b *callback) doubt() error {
+	select {
+	case <-b.twice:
+		return errors.New("the login was opened twice, perhaps by somebody else on this machine, and has been stopped; log in again")
+	default:
+		return nil
+	}
+}
+
+func (b *callback) serveAnswer(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	switch {
 	case subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(b.state)) != 1 || query.Get("iss") != b.issuer: // RFC 9207
@@ -191,7 +234,12 @@ func (*callback) show(w http.ResponseWriter, text string) {
 // code waits for the answer.
 func (b *callback) code(ctx context.Context) (string, error) {
 	select {
+	case <-b.twice:
+		return "", b.doubt()
 	case answer := <-b.answers:
+		if err := b.doubt(); err != nil {
+			return "", err
+		}
 		switch failure, code := answer.Get("error"), answer.Get("code"); {
 		case failure == "access_denied":
 			return "", errors.New("the login was refused on the page")
@@ -207,8 +255,8 @@ func (b *callback) code(ctx context.Context) (string, error) {
 	}
 }
 
-// end tells the browser the outcome, and stops.
-func (b *callback) end(ctx context.Context, err error) {
+// finish tells the browser the outcome, and stops.
+func (b *callback) finish(ctx context.Context, err error) {
 	b.outcome = "You are logged in. You can close this page and go back to the terminal."
 	if err != nil {
 		b.outcome = "You are not logged in. The terminal says why. You can close this page."

@@ -57,6 +57,7 @@ func (b *webBrowser) get(address string) (status int, text, location string) {
 // returns the address to go back to.
 func (b *webBrowser) answer(m *stacktest.Magpie, page string, token map[string]any) string {
 	b.t.Helper()
+	_, _, page = b.get(page) // the address that the browser is started with leads to the page
 	_, _, at := b.get(page)
 	_, fragment, _ := strings.Cut(at, "#")
 	asked, err := url.ParseQuery(fragment)
@@ -73,10 +74,16 @@ func (b *webBrowser) answer(m *stacktest.Magpie, page string, token map[string]a
 // inBrowser runs a command whose page is opened by browse; nil expects that no browser opens.
 func (s *shell) inBrowser(ctx context.Context, browse func(page string), arguments ...string) outcome {
 	s.t.Helper()
+	return s.inBrowserWith(ctx, "", browse, arguments...)
+}
+
+// inBrowserWith is inBrowser with an input.
+func (s *shell) inBrowserWith(ctx context.Context, input string, browse func(page string), arguments ...string) outcome {
+	s.t.Helper()
 	var out, err bytes.Buffer
 	done := make(chan struct{})
 	code := command.Run(ctx, append(append([]string{}, s.flags...), arguments...), command.Streams{
-		In: strings.NewReader(""), Out: &out, Err: &err,
+		In: strings.NewReader(input), Out: &out, Err: &err,
 		Browse: func(_ context.Context, page string) error { // as a real browser, it goes on by itself
 			if browse == nil {
 				s.t.Errorf("a browser opens %s", page)

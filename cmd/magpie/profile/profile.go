@@ -17,6 +17,8 @@ import (
 type Profile struct {
 	URL   string `json:"url"`
 	Token string `json:"token"`
+	// User is the mail address of the person; empty for a service token.
+	User string `json:"user,omitempty"`
 	// Made is whether the login made the token, so that logging out may end it.
 	Made bool `json:"made,omitempty"`
 	// Insecure allows an address without encryption.

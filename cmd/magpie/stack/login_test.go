@@ -165,3 +165,44 @@ func TestNobodyElseGetsTheTokenOfTheCommandLine(t *testing.T) {
 		t.Errorf("%d %+v", status, out)
 	}
 }
+
+func TestACodeOfTheCommandLineEndsWithTheSession(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.connector()
+	b := s.browser()
+	code := s.allow(map[string]any{"name": "laptop"}).Get("code")
+	if a := s.call(http.MethodPost, "/api/v1/auth/logout", nil); a.status >= http.StatusBadRequest {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if status, out := b.exchange(codeForm("magpie-cli", code)); status != http.StatusBadRequest || out.Error != "invalid_grant" {
+		t.Errorf("%d %+v", status, out)
+	}
+}
+
+func TestPagesAreNotTheCommandLine(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.connector()
+	b := s.browser()
+	form := codeForm("magpie-cli", s.allow(map[string]any{"name": "laptop"}).Get("code"))
+	for _, path := range []string{"/oauth/token", "/oauth/revoke"} {
+		a := s.request(http.MethodPost, path, "application/x-www-form-urlencoded", strings.NewReader(form.Encode()), "Origin", "https://evil.example.com")
+		if a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %d", path, a.StatusCode)
+		}
+	}
+	if status, made := b.exchange(form); status != http.StatusOK || made.Access == "" {
+		t.Errorf("without a page: %d %+v", status, made)
+	}
+}
+
+func TestATokensNameDoesNotReorderText(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	a := s.call(http.MethodPost, "/graphql", map[string]any{"query": answerLogin, "variables": map[string]any{"i": map[string]any{
+		"redirectUri": callback, "state": "s", "codeChallenge": challenge(), "token": map[string]any{"name": "laptop\u202e"}}}})
+	if !strings.Contains(a.body, "must not have control characters") {
+		t.Errorf("%s", a.body)
+	}
+}

@@ -25,7 +25,7 @@ const CommandLine = "magpie-cli"
 
 // LoginPage is the page of the dashboard where a person answers the command line. The
 // request is in its fragment. That keeps it out of the log of the page, but it is no secret:
-// /oauth/authorize and the page for signing in have the same values in their queries. Only who
+// AuthorizePath and the page for signing in have the same values in their queries. Only who
 // has the verifier can use the code.
 const LoginPage = "/command-line"
 
@@ -100,6 +100,7 @@ type loginGrant struct {
 	RedirectURI string         `json:"redirect"`
 	Challenge   string         `json:"challenge"`
 	Person      uuid.UUID      `json:"person"`
+	Session     uuid.UUID      `json:"session"` // of the person; the code ends with it
 	Workspace   uuid.UUID      `json:"workspace"`
 	Name        string         `json:"name"`
 	Role        viewer.Role    `json:"role"`
@@ -125,7 +126,7 @@ func (s *Server) AnswerLogin(ctx context.Context, r LoginRequest, draft *authn.T
 	}
 	v, _ := viewer.From(ctx) // checked
 	code, _, err := s.o.Flows.Put(ctx, loginPurpose, codeLifetime, loginGrant{
-		RedirectURI: r.RedirectURI, Challenge: r.CodeChallenge, Person: v.Subject, Workspace: v.Workspace,
+		RedirectURI: r.RedirectURI, Challenge: r.CodeChallenge, Person: v.Subject, Session: v.Session, Workspace: v.Workspace,
 		Name: checked.Name, Role: checked.Role, Groups: checked.Groups, ExpiresAt: checked.ExpiresAt,
 	})
 	if err != nil {
@@ -155,13 +156,14 @@ func (s *Server) ExchangeLogin(ctx context.Context, r TokenRequest) (*authn.Crea
 	case !verifies(r.CodeVerifier, g.Challenge):
 		return nil, errWrongVerifier()
 	}
-	person, err := s.o.Accounts.Member(ctx, g.Workspace, g.Person)
-	if err != nil {
-		if apierr.From(err).Code == apierr.CodeNotFound {
-			err = errNoMember()
-		}
+	person, err := s.o.Accounts.SessionViewer(ctx, g.Session)
+	switch {
+	case err != nil && apierr.From(err).Code == apierr.Unauthorized, err == nil && (person.Subject != g.Person || person.Workspace != g.Workspace):
+		return nil, &Error{"invalid_grant", "the person has signed out meanwhile; log in again"}
+	case err != nil:
 		return nil, err
 	}
+	person.Surface = viewer.SurfaceInternal
 	made, err := s.o.Accounts.CreatePersonalToken(viewer.With(ctx, person), authn.TokenDraft{
 		Name: g.Name, Role: g.Role, Groups: g.Groups, ExpiresAt: g.ExpiresAt, Numbered: true,
 	})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	entsql "entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
@@ -122,6 +123,9 @@ func (a *Accounts) checkToken(v viewer.Viewer, in TokenDraft) (TokenDraft, error
 	name, err := check.Label("name", in.Name, check.MaxName)
 	if err != nil {
 		return in, err
+	}
+	if strings.ContainsFunc(name, func(c rune) bool { return unicode.Is(unicode.Bidi_Control, c) }) {
+		return in, apierr.Invalid("name", "must not have control characters") // those that reorder the text, too
 	}
 	in.Name = name
 	slices.Sort(in.Groups)

@@ -9,6 +9,7 @@ import { personalInput, TokenFields, useTokenDraft } from '../../kit/TokenFields
 import { useAction } from '../../kit/useAction';
 import { useMe } from '../../session/Me';
 import { AccessAnswerLoginDocument } from './commandLine.gql';
+import { deviceName } from './device';
 import { useFragment } from './fragment';
 
 // The addresses that the service accepts: those of programs on the person's own machine.
@@ -28,7 +29,7 @@ export function CommandLine() {
       </Page>
     );
   const request = { redirectUri: `http://${address}/callback`, state, codeChallenge };
-  return <Question request={request} address={address} device={fragment.get('device')} />;
+  return <Question request={request} address={address} device={deviceName(fragment.get('device'))} />;
 }
 
 interface QuestionProps {
