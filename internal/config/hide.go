@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -32,19 +33,8 @@ func (c *Config) hidden() []string {
 	walk = func(v reflect.Value) {
 		switch {
 		case v.Type() == reflect.TypeFor[Secret]():
-			secret := v.String()
-			parsed, err := url.Parse(secret)
-			if err == nil && parsed.User != nil {
-				password, _ := parsed.User.Password()
-				add(password)
-				add(url.QueryEscape(password))
-				return // the rest of an address may be shown
-			}
-			add(secret)
-			for part := range strings.FieldsFuncSeq(secret, func(r rune) bool { return r == ',' || r == ':' }) {
-				if len(part) >= 16 { // keys of lists; shorter parts are their ids
-					add(part)
-				}
+			for _, part := range secretParts(v.String()) {
+				add(part)
 			}
 		case v.Kind() == reflect.Struct:
 			for i := range v.NumField() {
@@ -64,6 +54,114 @@ func (c *Config) hidden() []string {
 	}
 	walk(reflect.ValueOf(c).Elem())
 	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
+	return all
+}
+
+// keyword is a name of an address's query, of a connection string or of a header.
+var keyword = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
+
+// plainKeywords are the names whose values are no secrets. They are words that texts are full
+// of, such as "require".
+func plainKeywords() []string {
+	return []string{
+		"application_name", "channel_binding", "client_encoding", "connect_timeout", "db", "dbname", "gssencmode", "host", "hostaddr", "port", "search_path", "sslcert", "sslkey",
+		"sslmode", "sslnegotiation", "sslrootcert", "statement_timeout", "target_session_attrs", "timezone", "user",
+	}
+}
+
+// secretParts returns what Hide hides for a secret: the password and the query of an address,
+// the values of a connection string or of headers, and else the whole and its long parts.
+func secretParts(secret string) []string {
+	scheme, rest, isAddress := strings.Cut(secret, "://")
+	name, value, isPair := strings.Cut(secret, "=")
+	switch value = strings.TrimLeft(value, " "); {
+	case isAddress && keyword.MatchString(scheme):
+		return addressParts(secret, rest)
+	case isPair && keyword.MatchString(strings.TrimSpace(name)) && value != "" && value[0] != '=':
+		return append(pairParts(secret), secret)
+	}
+	all := []string{secret}
+	for part := range strings.FieldsFuncSeq(secret, func(r rune) bool { return strings.ContainsRune(",:=& \n\r\t", r) }) {
+		if len(part) >= 16 { // keys of lists; shorter parts are their ids
+			all = append(all, part)
+		}
+	}
+	return all
+}
+
+// addressParts returns the secrets of an address. The rest of one with a user may be shown.
+func addressParts(address, rest string) []string {
+	var all []string
+	rest, _, _ = strings.Cut(rest, "#")
+	if parsed, err := url.Parse(address); err != nil || parsed.User == nil {
+		all = append(all, address)
+	}
+	if user, _, found := cutLast(rest, "@"); found {
+		_, password, _ := strings.Cut(user, ":")
+		all = append(all, forms(password)...)
+	}
+	_, query, _ := strings.Cut(rest, "?")
+	for pair := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == ';' }) {
+		name, value, _ := strings.Cut(pair, "=")
+		if !slices.Contains(plainKeywords(), strings.ToLower(name)) {
+			all = append(all, forms(value)...)
+		}
+	}
+	return all
+}
+
+func cutLast(text, separator string) (before, after string, found bool) {
+	if at := strings.LastIndex(text, separator); at >= 0 {
+		return text[:at], text[at+len(separator):], true
+	}
+	return text, "", false
+}
+
+// forms returns a part of an address as it is there, without its escapes, and with those of
+// a query and of a path.
+func forms(part string) []string {
+	plain, err := url.PathUnescape(part)
+	if err != nil {
+		plain = part
+	}
+	return []string{part, plain, url.QueryEscape(plain), url.PathEscape(plain)}
+}
+
+// namedValues are names with their values: in quotation marks as in connection strings of
+// PostgreSQL, or up to the next blank or separator.
+var (
+	namedValues = regexp.MustCompile(`([A-Za-z][A-Za-z0-9_.-]*)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|([^\s,&]*))`)
+	escaped     = regexp.MustCompile(`\\(.)`)
+)
+
+// pairParts returns the values of "name=value" with blanks, commas or "&" between them. A
+// word behind a value, as in "Bearer abc", belongs to it.
+func pairParts(text string) []string {
+	var all []string
+	matches := namedValues.FindAllStringSubmatchIndex(text, -1)
+	for i, m := range matches {
+		group := func(n int) string {
+			if m[2*n] < 0 {
+				return ""
+			}
+			return text[m[2*n]:m[2*n+1]]
+		}
+		if slices.Contains(plainKeywords(), strings.ToLower(group(1))) {
+			continue
+		}
+		end := len(text)
+		if i+1 < len(matches) {
+			end = matches[i+1][0]
+		}
+		all = append(all, group(2), escaped.ReplaceAllString(group(2), "$1"), strings.Trim(text[m[1]:end], " \t\r\n,&"))
+		for _, form := range forms(group(3)) {
+			kind, credentials, _ := strings.Cut(strings.ReplaceAll(form, "+", " "), " ")
+			if strings.EqualFold(kind, "Basic") || strings.EqualFold(kind, "Bearer") {
+				form = credentials // the first word tells nothing
+			}
+			all = append(all, form)
+		}
+	}
 	return all
 }
 
@@ -126,7 +224,7 @@ func (c *Config) Outline() map[string]string {
 
 // schemes are those of the addresses of stores and services.
 func schemes() []string {
-	return []string{"postgres", "postgresql", "redis", "rediss", "unix", "http", "https", "file", "s3", "smtp", "smtps", "postmark", "ses"}
+	return []string{"postgres", "postgresql", "redis", "rediss", "unix", "http", "https", "file", "s3", "smtp", "smtps"}
 }
 
 func shownSecret(secret string) string {

@@ -47,3 +47,39 @@ func TestNoSecretIsShown(t *testing.T) {
 		t.Errorf("the text became %q", got)
 	}
 }
+
+// Each text is hidden wherever a setting may have it, as it is and with escapes; what is no
+// secret stays.
+func TestPartsOfSecretsAreHidden(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		setting      string
+		shown, stays string
+	}{
+		"a password":                     {"postgres://me:canary-1@db/magpie?sslmode=require", "canary-1", "me db magpie require"},
+		"a password with escapes":        {"postgres://me:canary%2F1@db/magpie", "canary%2F1 canary/1", "me db"},
+		"a password with other escapes":  {"postgres://me:canary*1@db/magpie", "canary*1 canary%2A1", "db"},
+		"a password that breaks it":      {"postgres://me:canary%zz@db/magpie", "canary%zz", "db"},
+		"a query beside a user":          {"postgres://me:other-1@db/magpie?sslmode=require&sslpassword=canary-2", "canary-2 other-1", "require db"},
+		"a token in a query":             {"rediss://cache:6379/0?token=canary%2B3&db=1234", "canary%2B3 canary+3", "cache 1234"},
+		"a password in a query":          {"postgres://db/magpie?user=magpie&password=canary-4", "canary-4", "db magpie"},
+		"a connection string":            {"host=database user=magpie password=canary-5 sslmode=require", "canary-5", "database magpie require"},
+		"a connection string, quoted":    {`host=database password = 'it\'s canary' sslmode=require`, `it\'s canary;it's canary`, "database require"},
+		"a header":                       {"x-api-key=canary-6", "canary-6", "x-api-key"},
+		"headers":                        {"x-team=canary-7,authorization=Bearer%20canary-8", "canary-7 canary-8", "authorization Bearer"},
+		"a header with a blank":          {"authorization=Bearer canary-9,x-team=canary-0", "canary-9 canary-0", "authorization"},
+		"a header with base64":           {"authorization=Basic%20Y2FuYXJ5OmNhbmFyeQ==", "Y2FuYXJ5OmNhbmFyeQ==", "Basic"},
+		"several lines":                  {"-----BEGIN PRIVATE KEY-----\ncanary-canary-canary-1\ncanary-canary-canary-2==\n-----END PRIVATE KEY-----", "canary-canary-canary-1 canary-canary-canary-2", "BEGIN PRIVATE"},
+		"a key with the padding of base": {"canarycanarycanary==", "canarycanarycanary", ""},
+	} {
+		settings := &config.Config{OTLPHeaders: config.Secret(c.setting)}
+		for _, text := range []string{c.shown, "at " + c.shown + " too"} {
+			if got := strings.ToLower(settings.Hide(text)); strings.Contains(got, "canary") || strings.Contains(got, "other-1") || strings.Contains(got, "y2fuyxj5") {
+				t.Errorf("%s: %q became %q", name, text, got)
+			}
+		}
+		if got := settings.Hide(c.stays); got != c.stays {
+			t.Errorf("%s: %q became %q", name, c.stays, got)
+		}
+	}
+}

@@ -270,18 +270,18 @@ func (s *SAML) handleResponse(ctx context.Context, flow pendingSAML, response st
 	return code, apierr.Wrap("keep the sign-in", err)
 }
 
-// verify checks a response. The keys of the provider may have changed, so a wrong
-// signature makes it read the metadata again.
+// verify checks a response. The keys of the provider may have changed, so a response without
+// a right signature makes it read the metadata again.
 func (s *SAML) verify(ctx context.Context, raw []byte, request string) (*saml.Assertion, error) {
-	encrypted := bytes.Contains(raw, []byte("EncryptedAssertion"))
+	encrypted := isEncrypted(raw)
 	if encrypted && !s.decrypts() {
 		return nil, errBadResponse("it is encrypted, and this service has no RSA key; the operator has to look at SAML_CERTIFICATE and SAML_KEY", nil)
 	}
 	assertion, err := s.verifyOnce(ctx, raw, request)
-	if cause := privateError(err); encrypted && !errors.Is(cause, saml.ErrCertificateNotValidNow) && (errors.Is(cause, saml.ErrDecryptionFailed) || isUnsigned(cause)) {
+	if cause := privateError(err); encrypted && isUnproven(cause) {
 		// One reason for all that can happen before a signature was found right: the answers
-		// to changed ciphertexts must not say which of them decrypt to XML.
-		err = errBadResponse("it cannot be decrypted, or what is in it has no valid signature of the provider", cause)
+		// to changed ciphertexts must not say which of them decrypt to XML. The log has the cause.
+		err = errBadResponse(unprovenReason, cause)
 	}
 	return assertion, s.responseError(err)
 }
@@ -302,9 +302,10 @@ func (s *SAML) verifyOnce(ctx context.Context, raw []byte, request string) (*sam
 		return nil, err
 	}
 	assertion, err := s.parse(ctx, idp, raw, request)
-	if err == nil || !errors.Is(privateError(err), saml.ErrInvalidSignature) {
+	if err == nil || !isUnproven(privateError(err)) {
 		return assertion, err
 	}
+	// For whatever reason there is no proof: how long an answer takes must not tell, either.
 	renewed, loadErr := s.metadata.get(ctx, metadataRetryAge)
 	if loadErr != nil || renewed == idp {
 		return nil, err
@@ -368,6 +369,15 @@ func isUnsigned(cause error) bool {
 	return cause != nil && (errors.Is(cause, saml.ErrInvalidSignature) || cause.Error() == unsignedText)
 }
 
+// unprovenReason is why an encrypted response, or one with an encrypted part, is refused.
+const unprovenReason = "it cannot be decrypted, or what is in it has no valid signature of the provider"
+
+// isUnproven reports whether the cause of an error of the library came before a signature was
+// found right.
+func isUnproven(cause error) bool {
+	return isUnsigned(cause) || errors.Is(cause, saml.ErrDecryptionFailed)
+}
+
 // responseError converts an error of the library.
 func (s *SAML) responseError(err error) error {
 	cause := privateError(err)
@@ -397,6 +407,8 @@ func reasonOf(cause error) string {
 		return "it was used before"
 	case errors.Is(cause, saml.ErrCertificateNotValidNow):
 		return "the provider's certificate has expired; the operator has to renew the metadata"
+	case errors.Is(cause, saml.ErrDecryptionFailed):
+		return unprovenReason
 	case isUnsigned(cause):
 		return "it has no valid signature of the provider"
 	case errors.Is(cause, saml.ErrRequestIDMismatch):

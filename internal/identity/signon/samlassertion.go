@@ -44,6 +44,26 @@ var (
 	}
 )
 
+// isEncrypted reports whether XML that checkXML has passed has an element
+// EncryptedAssertion. Text with this word is none.
+func isEncrypted(raw []byte) bool {
+	if !bytes.Contains(raw, []byte("EncryptedAssertion")) {
+		return false
+	}
+	for d := xml.NewDecoder(bytes.NewReader(raw)); ; {
+		token, err := d.RawToken()
+		if errors.Is(err, io.EOF) {
+			return false
+		}
+		if err != nil {
+			return true // which tells less
+		}
+		if start, ok := token.(xml.StartElement); ok && start.Name.Local == "EncryptedAssertion" {
+			return true
+		}
+	}
+}
+
 // decodeResponse decodes a response and checks its form.
 func decodeResponse(text string) ([]byte, error) {
 	switch {

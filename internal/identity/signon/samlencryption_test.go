@@ -233,3 +233,90 @@ func TestACommentInAnEncryptedNameCutsNothingOff(t *testing.T) {
 		t.Errorf("signed in as %s, where Ada is %s", h.who(t, tokens).Subject, ada)
 	}
 }
+
+// How long an answer takes must not tell more than its text: the metadata is read again for
+// all responses without a right signature, and an expired certificate has no text of its own.
+func TestFailuresOfEncryptedResponsesLookTheSame(t *testing.T) {
+	t.Parallel()
+	pair, public := rsaPair(t)
+	h := newSAMLFixture(t, func(o *signon.SAMLOptions) { o.KeyPair = pair })
+	h.add(t, "ada@example.com")
+	changes := map[string]func(a *etree.Element) *etree.Element{
+		"as it was signed": func(a *etree.Element) *etree.Element { return samlserver.Encrypt(t, a, public, "", "") },
+		"changed": func(a *etree.Element) *etree.Element {
+			a.FindElement(".//NameID").SetText("owner-1")
+			return samlserver.Encrypt(t, a, public, "", "")
+		},
+		"no signature": func(a *etree.Element) *etree.Element {
+			a.RemoveChild(a.SelectElement("Signature"))
+			return samlserver.Encrypt(t, a, public, "", "")
+		},
+		"not decrypted": func(a *etree.Element) *etree.Element {
+			e := samlserver.Encrypt(t, a, public, "", "")
+			value := e.FindElement("./EncryptedData/CipherData/CipherValue")
+			value.SetText("AAAA" + value.Text()[4:])
+			return e
+		},
+	}
+	answer := func(change func(a *etree.Element) *etree.Element) error {
+		begun, err := h.saml.Start(t.Context(), "")
+		must(t, err)
+		request := h.idp.Read(t, begun.URL)
+		document := h.idp.Sign(t, h.idp.Answer(request, samlAda()))
+		assertion := document.FindElement("//Assertion")
+		document.Root().RemoveChild(assertion)
+		document.Root().AddChild(change(assertion))
+		_, err = h.saml.HandleResponse(t.Context(), signon.SAMLResponse{Response: samlserver.Encode(t, document), RelayState: request.RelayState})
+		return err
+	}
+	must(t, answer(changes["as it was signed"]))
+	for what, change := range changes {
+		if what == "as it was signed" {
+			continue
+		}
+		h.clock.forward(2 * time.Minute)
+		before := h.idp.Requests()
+		if err := answer(change); code(err) != apierr.InvalidCredentials || h.idp.Requests() != before+1 {
+			t.Errorf("%s: the metadata was read %d times more, %v", what, h.idp.Requests()-before, err)
+		}
+	}
+	h.clock.forward(366 * 24 * time.Hour)
+	for what, change := range changes {
+		if err := answer(change); code(err) != apierr.InvalidCredentials || !strings.HasSuffix(apierr.From(err).Message, "no valid signature of the provider") || strings.Contains(apierr.From(err).Message, "expired") {
+			t.Errorf("with an expired certificate, %s: %v", what, err)
+		}
+	}
+	if !strings.Contains(h.log.String(), "not valid") && !strings.Contains(h.log.String(), "NotAfter") && !strings.Contains(h.log.String(), "xpired") {
+		t.Errorf("the log does not tell of the certificate: %s", h.log.String())
+	}
+}
+
+// What is encrypted is an element, and no text with its name. A part that is encrypted in a
+// signed assertion tells why it cannot be read.
+func TestReadableResponsesTellWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	pair, _ := rsaPair(t)
+	_, other := rsaPair(t)
+	h := newSAMLFixture(t, func(o *signon.SAMLOptions) { o.KeyPair = pair })
+	h.add(t, "ada@example.com")
+	word := samlAda()
+	word.Name = "EncryptedAssertion"
+	if _, err := h.enter(t, h.samlNode(t), word); err != nil {
+		t.Errorf("a name with the word: %v", err)
+	}
+	begun, err := h.saml.Start(t.Context(), "")
+	must(t, err)
+	request := h.idp.Read(t, begun.URL)
+	document := h.idp.Sign(t, h.idp.Answer(request, samlAda()), func(a *etree.Element) {
+		name := a.FindElement(".//Subject/NameID")
+		parent := name.Parent()
+		parent.RemoveChild(name)
+		hidden := samlserver.Encrypt(t, name, other, "", "")
+		hidden.Tag = "EncryptedID"
+		parent.InsertChildAt(0, hidden)
+	})
+	_, err = h.saml.HandleResponse(t.Context(), signon.SAMLResponse{Response: samlserver.Encode(t, document), RelayState: request.RelayState})
+	if code(err) != apierr.InvalidCredentials || !strings.Contains(apierr.From(err).Message, "cannot be decrypted") {
+		t.Errorf("a name for another key: %v", err)
+	}
+}

@@ -211,8 +211,8 @@ func (s *Server) Answer(r Request, who Person) Response {
 	}
 }
 
-// Sign returns the document of a response.
-func (s *Server) Sign(t testing.TB, r Response) *etree.Document {
+// Sign returns the document of a response, after changes of its assertion.
+func (s *Server) Sign(t testing.TB, r Response, changes ...func(assertion *etree.Element)) *etree.Document {
 	t.Helper()
 	issued, until := r.IssuedAt.UTC().Format(instant), r.NotOnOrAfter.UTC().Format(instant)
 	var attributes strings.Builder
@@ -237,6 +237,9 @@ func (s *Server) Sign(t testing.TB, r Response) *etree.Document {
 			t.Fatal(err)
 		}
 		element := assertion.Root()
+		for _, change := range changes {
+			change(element)
+		}
 		if r.SignAssertion {
 			element = s.sign(t, element)
 		}
