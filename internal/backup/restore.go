@@ -323,12 +323,14 @@ func (t *target) steps(ctx context.Context) (steps []int64, err error) {
 // drop drops the empty tables and the functions of another release. What depends on them
 // is not Magpie's, and makes it fail.
 func (t *target) drop(ctx context.Context) error {
-	rows, err := t.conn.Query(ctx, `
-		select 'drop table ' || string_agg(c.oid::regclass::text, ', ') from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
+	// Policies of tables use the functions, so the tables go first.
+	rows, err := t.conn.Query(ctx, `select statement from (
+		select 1 as step, 'drop table ' || string_agg(c.oid::regclass::text, ', ') as statement from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
 		  and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype in ('e', 'i')) having count(*) > 0
 		union all
-		select 'drop function ' || string_agg(p.oid::regprocedure::text, ', ') from pg_proc p where p.pronamespace = 'public'::regnamespace and p.proname like 'magpie\_%'
-		  and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype in ('e', 'i')) having count(*) > 0`)
+		select 2, 'drop function ' || string_agg(p.oid::regprocedure::text, ', ') from pg_proc p where p.pronamespace = 'public'::regnamespace and p.proname like 'magpie\_%'
+		  and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype in ('e', 'i')) having count(*) > 0
+		) all_steps order by step`)
 	if err != nil {
 		return fmt.Errorf("look at the empty schema: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -48,12 +49,18 @@ const directoryCount = `(select count(*) from directory_group_members m
 // browsedDirectory selects the groups of a workspace's directory that match.
 const browsedDirectory = " from directory_groups g where g.workspace_id = $1 and ($2 = '' or position($2 in g.name_key) > 0)"
 
-// DirectoryGroups returns the next groups that q selects of the scope's workspace.
+// DirectoryGroups returns the next groups that q selects of the scope's workspace. The error
+// is invalid_request for text that PostgreSQL cannot store.
 func (s *Store) DirectoryGroups(ctx context.Context, scope viewer.Scope, q DirectoryGroupQuery) (*DirectoryGroupPage, error) {
 	const what = "list the groups of the directory"
 	workspace, err := scope.Workspace()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	for field, text := range map[string]string{"matching": q.Matching, "after": q.After} {
+		if strings.Contains(text, "\x00") || !utf8.ValidString(text) {
+			return nil, apierr.Invalid(field, "must be text without the character U+0000")
+		}
 	}
 	page, matching := &DirectoryGroupPage{}, strings.ToLower(q.Matching)
 	if err := s.pool.QueryRow(ctx, "select count(*)"+browsedDirectory, workspace, matching).Scan(&page.Total); err != nil {

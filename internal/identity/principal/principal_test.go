@@ -357,3 +357,35 @@ func TestExplainNamesTheRule(t *testing.T) {
 		t.Errorf("out of reach: %v", err)
 	}
 }
+
+// The limit bounds all groups of a person, those of the directory too.
+func TestTheGroupsOfAPersonAreBounded(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p := f.workspace()
+	user := uuid.New()
+	f.exec("insert into users (id, created_at, updated_at, email, name, password_hash) values ($1, now(), now(), 'ada@example.com', 'Ada', '')", user)
+	f.exec("insert into memberships (id, created_at, updated_at, workspace_id, user_id, role) values ($1, now(), now(), $2, $1, 'viewer')", user, p.workspace)
+	f.exec(`insert into directory_groups (id, workspace_id, name, name_key, created_at, updated_at)
+		select gen_random_uuid(), $1, 'g' || n, 'g' || n, now(), now() from generate_series(1, 20010) n`, p.workspace)
+	f.exec("insert into directory_group_members (workspace_id, group_id, user_id) select workspace_id, id, $2 from directory_groups where workspace_id = $1", p.workspace, user)
+	f.read(p, group("staff", "user:ada@example.com"))
+	got, err := f.store.Of(p.ctx, p.workspace, "ada@example.com")
+	f.must(err)
+	if len(got) != 20_002 {
+		t.Errorf("%d principals, with two of the person", len(got))
+	}
+}
+
+func TestTextThatPostgreSQLCannotStoreSelectsNoGroups(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p := f.workspace()
+	for field, q := range map[string]principal.DirectoryGroupQuery{
+		"matching": {Matching: "a\x00b", Limit: 1}, "after": {After: "a\x00b", Limit: 1}, "matching, of bytes": {Matching: "\xff", Limit: 1}, "after, of bytes": {After: "\xff", Limit: 1},
+	} {
+		if _, err := f.store.DirectoryGroups(p.ctx, p.scope, q); apierr.From(err).Code != apierr.InvalidRequest {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}

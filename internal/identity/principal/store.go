@@ -20,7 +20,7 @@ const (
 	RefreshInterval = time.Hour
 	// defaultCacheFor is how long a person's principals are cached.
 	defaultCacheFor = 2 * time.Second
-	// maxGroups is the maximum number of a person's groups that count.
+	// maxGroups is the maximum number of a person's groups that count. Those of the directory come first.
 	maxGroups = 20_000
 )
 
@@ -119,9 +119,11 @@ const groupsOf = `with recursive directories as materialized (
 		from mine join principal_members m on m.workspace_id = $1 and m.connector_id = mine.connector_id
 			and m.generation = mine.generation and m.member = mine.principal
 	)
-	(select connector_id, principal from mine limit $4)
-	union all
-	select null, '` + directoryPrefix + `' || m.group_id from ` + directoryMembers
+	select connector_id, principal from (
+		(select null::uuid as connector_id, '` + directoryPrefix + `' || m.group_id as principal, 0 as rank from ` + directoryMembers + ` limit $4)
+		union all
+		(select connector_id, principal, 1 from mine limit $4)
+	) found order by rank limit $4`
 
 func (s *Store) load(ctx context.Context, p person) ([]string, bool, error) {
 	principals := own(p.email)

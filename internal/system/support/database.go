@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -38,7 +37,7 @@ func (b *bundle) database(ctx context.Context) {
 	b.query(ctx, "runs.json", []string{"status"}, `select status, count(*), max(created_at) as newest from agent_runs group by 1 order by 1`)
 	b.query(ctx, "waiting.json", nil, `select (select count(*) from inbound_events where done_at is null) as inbound_events, (select count(*) from integration_events where status = 'RECEIVED') as integration_events,
 		(select count(*) from automation_runs where status in ('QUEUED', 'RUNNING', 'WAITING')) as automation_runs`)
-	b.statements(ctx)
+	b.statements(ctx, tables)
 }
 
 // query adds the rows of a query. The texts of the columns in own are kept.
@@ -66,13 +65,9 @@ func (b *bundle) rows(ctx context.Context, query string, args ...any) ([]map[str
 	return append([]map[string]any{}, all...), nil
 }
 
-// constants are texts and comments in statements. The extension that counts statements
-// replaces constants, but not those of all statements.
-var constants = regexp.MustCompile(`(?s)'(?:[^']|\'\')*(?:'|$)|\$[A-Za-z_]*\$.*?(?:\$[A-Za-z_]*\$|$)|/\*.*?(?:\*/|$)|--[^\n]*`)
-
-// statements adds the slowest statements of Magpie's own logins, if the extension that counts
-// them is there. They are constant texts of the program.
-func (b *bundle) statements(ctx context.Context) {
+// statements adds the slowest statements of Magpie's own logins that name a table of Magpie, if
+// the extension that counts them is there. Other people may use a login of Magpie, too.
+func (b *bundle) statements(ctx context.Context, tables []string) {
 	var found bool
 	err := b.Pool.QueryRow(ctx, "select to_regclass('pg_stat_statements') is not null").Scan(&found)
 	if err != nil || !found {
@@ -82,16 +77,20 @@ func (b *bundle) statements(ctx context.Context) {
 	all, err := b.rows(ctx, `select calls, round(total_exec_time::numeric, 1) as total_ms, round(mean_exec_time::numeric, 2) as mean_ms, round(max_exec_time::numeric, 1) as max_ms, rows, left(query, 2000) as query
 		from pg_stat_statements s where dbid = (select oid from pg_database where datname = current_database())
 		  and userid in ('magpie_app'::regrole, session_user::regrole) and query ~* '^\s*(select|insert|update|delete|with)\y'
-		order by total_exec_time desc limit $1`, maxStatements)
+		order by total_exec_time desc limit $1`, 4*maxStatements)
 	if err != nil {
 		b.fail("statements.json", err)
 		return
 	}
+	own := make([]map[string]any, 0, maxStatements)
 	for _, row := range all {
 		text, _ := row["query"].(string)
-		row["query"] = constants.ReplaceAllString(text, "'…'")
+		row["query"] = withoutConstants(text)
+		if namesTable(withoutConstants(text), tables) && len(own) < maxStatements {
+			own = append(own, row)
+		}
 	}
-	b.raw("statements.json", all)
+	b.raw("statements.json", own)
 }
 
 // postgresSettings are the settings that matter and contain nothing private.

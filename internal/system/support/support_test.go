@@ -252,3 +252,40 @@ func TestABundleWithoutADatabaseIsWritten(t *testing.T) {
 		t.Errorf("%v: %s", names, text)
 	}
 }
+
+// The login of DATABASE_URL may be used by hand. Of its statements, a bundle has those about
+// tables of Magpie, without what is constant in them.
+func TestStatementsOfOthersAreNotInABundle(t *testing.T) {
+	t.Parallel()
+	pool := open(t, testkit.Database(t).AdminURL)
+	execute(t, pool, `create table pg_stat_statements (dbid oid, userid oid,
+		calls bigint default 1, total_exec_time float default 1, mean_exec_time float default 1, max_exec_time float default 1, rows bigint default 1, query text)`)
+	for _, statement := range []string{
+		`select id from canary_invoices where name = $1`,
+		`select 'documents' from canary_invoices`,
+		`select 1 /* documents */ from canary_invoices`,
+		`select id, 'shown 1' from documents where title = E'it\'s canary' and path = $1`,
+		`select id, e'it\'s', 'canary' from documents where path = $2 and title = 'a\' and status = $3`,
+		`select $tag1$ canary $other$ canary $tag1$ from documents where path = $4`,
+		`select $$ canary $1 $$ from "documents" as "Canary of Ada" where path = $5`,
+		`select 1 /* canary /* canary */ canary */ from documents -- canary`,
+		`select "documents"."id" from documents where path = $6 and title = 'canary`,
+		`select "documents"."id" from documents where path = $7 and title = $t$canary`,
+	} {
+		execute(t, pool, "insert into pg_stat_statements (dbid, userid, query) select oid, to_regrole('magpie_app')::oid, $1 from pg_database where datname = current_database()", statement)
+	}
+	text, names := bundle(t, support.Options{Config: planted(t), Pool: pool, Now: time.Unix(0, 0), Names: true})
+	_, text, _ = strings.Cut(text, "=== statements.json\n")
+	text, _, _ = strings.Cut(text, "=== ")
+	if !slices.Contains(names, "statements.json") || strings.Count(text, `"query"`) != 7 {
+		t.Errorf("the statements: %s", text)
+	}
+	if strings.Contains(strings.ToLower(text), "canary") || strings.Contains(text, "shown 1") || strings.Contains(text, "Ada") {
+		t.Errorf("the statements show texts: %s", text)
+	}
+	for _, kept := range []string{"path = $1", "path = $2", "status = $3", "path = $4", "path = $5", `\"documents\".\"id\"`, "path = $7"} {
+		if !strings.Contains(text, kept) {
+			t.Errorf("the statements lack %s: %s", kept, text)
+		}
+	}
+}
