@@ -59,7 +59,7 @@ func (s *Store) DirectoryGroups(ctx context.Context, scope viewer.Scope, q Direc
 	}
 	for field, text := range map[string]string{"matching": q.Matching, "after": q.After} {
 		if strings.Contains(text, "\x00") || !utf8.ValidString(text) {
-			return nil, apierr.Invalid(field, "must be text without the character U+0000")
+			return nil, apierr.Invalid(field, "must not contain the character U+0000")
 		}
 	}
 	page, matching := &DirectoryGroupPage{}, strings.ToLower(q.Matching)
