@@ -188,7 +188,7 @@ func account(t *testing.T, status int, answer string) {
 		_, _ = io.WriteString(w, answer)
 	}))
 	t.Cleanup(tokens.Close)
-	content, err := os.ReadFile(os.Getenv("GOOGLE_APPLICATION_CREDENTIALS"))
+	content, err := os.ReadFile(os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")) //nolint:forbidigo // where Google's libraries look
 	if err != nil {
 		t.Fatal(err)
 	}
