@@ -40,11 +40,7 @@ func (e *Engine) facets(ctx context.Context, scope viewer.Scope, q Query, count 
 		return []Facet{}, nil
 	}
 	q.setDefaultRanges()
-	var facets []Facet
-	err := e.readers.Do(ctx, func(ctx context.Context) (err error) {
-		facets, err = count(ctx, scope, &q)
-		return err
-	})
+	facets, err := count(ctx, scope, &q)
 	if err != nil {
 		return nil, fmt.Errorf("count facets: %w", readable(err))
 	}

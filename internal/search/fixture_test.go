@@ -42,12 +42,7 @@ type tenant struct {
 
 func newFixture(t testing.TB, more ...embed.Embedder) *fixture {
 	t.Helper()
-	return fixtureAt(t, testkit.Database(t), more...)
-}
-
-// fixtureAt is newFixture on a migrated database.
-func fixtureAt(t testing.TB, urls *testkit.DB, more ...embed.Embedder) *fixture {
-	t.Helper()
+	urls := testkit.Database(t)
 	db, err := store.Open(t.Context(), urls.AppURL, 8)
 	if err != nil {
 		t.Fatal(err)
