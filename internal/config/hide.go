@@ -96,8 +96,8 @@ func addressParts(address, rest string) []string {
 	if parsed, err := url.Parse(address); err != nil || parsed.User == nil {
 		all = append(all, address)
 	}
-	if user, _, found := cutLast(rest, "@"); found {
-		_, password, _ := strings.Cut(user, ":")
+	if at := strings.LastIndex(rest, "@"); at >= 0 {
+		_, password, _ := strings.Cut(rest[:at], ":")
 		all = append(all, forms(password)...)
 	}
 	_, query, _ := strings.Cut(rest, "?")
@@ -108,13 +108,6 @@ func addressParts(address, rest string) []string {
 		}
 	}
 	return all
-}
-
-func cutLast(text, separator string) (before, after string, found bool) {
-	if at := strings.LastIndex(text, separator); at >= 0 {
-		return text[:at], text[at+len(separator):], true
-	}
-	return text, "", false
 }
 
 // forms returns a part of an address as it is there, without its escapes, and with those of

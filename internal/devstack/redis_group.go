@@ -141,7 +141,7 @@ func isComplete(ctx context.Context, c *redis.Client) error {
 	if !strings.Contains(info, "cluster_state:ok") {
 		return errors.New("its state is not ok")
 	}
-	found, err := c.ClusterSlots(ctx).Result() //nolint:staticcheck // its successor needs Redis 7
+	found, err := slotsOf(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -154,6 +154,11 @@ func isComplete(ctx context.Context, c *redis.Client) error {
 		return fmt.Errorf("the slots have %d masters", len(found))
 	}
 	return isReplicated(ctx, c)
+}
+
+// slotsOf returns which servers serve which slots.
+func slotsOf(ctx context.Context, c *redis.Client) ([]redis.ClusterSlot, error) {
+	return c.ClusterSlots(ctx).Result() //nolint:staticcheck // its successor needs Redis 7
 }
 
 // isReplicated checks that the replica of a master, or a replica itself, has all data.
@@ -278,7 +283,7 @@ func masterInCluster(ctx context.Context, c *redis.Client, key string) (string, 
 	if err != nil {
 		return "", err
 	}
-	found, err := c.ClusterSlots(ctx).Result() //nolint:staticcheck // its successor needs Redis 7
+	found, err := slotsOf(ctx, c)
 	if err != nil {
 		return "", err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -116,7 +115,7 @@ func (n *redisNode) wait(ctx context.Context, what string, commands func(context
 func (n *redisNode) kill(ctx context.Context) error {
 	pid := readPID(n.pidFile())
 	if identify(ctx, pid, n.folder) != ownServer {
-		return fmt.Errorf("kill redis: process %s is not the server at %s", strconv.Itoa(pid), n.address)
+		return fmt.Errorf("kill redis: process %d is not the server at %s", pid, n.address)
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		return fmt.Errorf("kill redis: %w", err)
