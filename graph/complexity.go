@@ -31,6 +31,10 @@ const summaryCost = 50
 // the passages of a collection.
 const modelChangeCost = 200
 
+// meCost is the complexity of reading the person and their workspace. It allows 400 such
+// fields in an operation, each of which asks the database anew.
+const meCost = 10
+
 // qualityQuestions is the number of questions of a measurement that its complexity counts.
 const qualityQuestions = 20
 
@@ -127,6 +131,7 @@ func setComplexity(c *generated.ComplexityRoot) {
 	c.Query.Invitations = func(child int, after cursor, first *int, before cursor, last *int, order []*ent.InvitationOrder, _ *model.InvitationStatus) int {
 		return rows(child, after, first, before, last, order)
 	}
+	c.Query.Me = func(child int) int { return child + meCost }
 	c.Query.MySessions = func(child int) int { return multiplySaturating(authn.MaxSessions, child) + 1 }
 	c.Query.MyWorkspaces = func(child int) int { return multiplySaturating(people.MaxWorkspaces, child) + 1 }
 	c.Query.Runs = func(child int, _ uuid.UUID, after cursor, first *int, before cursor, last *int, order []*ent.AgentRunOrder) int {
