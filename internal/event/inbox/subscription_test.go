@@ -21,7 +21,6 @@ import (
 	"github.com/magpie-search/magpie/internal/event/inbox"
 	"github.com/magpie-search/magpie/internal/event/meeting"
 	"github.com/magpie-search/magpie/internal/event/provider"
-	"github.com/magpie-search/magpie/internal/secret"
 )
 
 // subscriptions is Microsoft Graph and Google Workspace Events, as far as subscriptions go.
@@ -300,13 +299,9 @@ func TestASubscriptionIsMadeRenewedAndEnded(t *testing.T) {
 // restart replaces the inbox by a new one on the same database.
 func (h *fixture) restart(p *subscriptions) {
 	h.t.Helper()
-	box, err := secret.NewBox(map[string][]byte{"k": make([]byte, secret.KeyBytes)}, "k")
-	h.must(err)
-	h.inbox = inbox.New(inbox.Options{
-		Ent: h.db.Ent, Pool: h.db.Pool, Box: box, Queue: h.queue, BaseURL: "https://magpie.example.com", Now: h.clock.now,
-		Providers: append(slices.DeleteFunc(provider.All(provider.Deps{}), func(p event.Provider) bool { return p.Family == event.Meetings }),
-			meeting.Providers(meeting.Deps{Client: &http.Client{Transport: p}, Now: h.clock.now})...),
-	})
+	h.providers = append(slices.DeleteFunc(provider.All(provider.Deps{}), func(p event.Provider) bool { return p.Family == event.Meetings }),
+		meeting.Providers(meeting.Deps{Client: &http.Client{Transport: p}, Now: h.clock.now})...)
+	h.inbox = h.with(h.box("k"))
 }
 
 // lifecycle delivers a notification of Graph about a subscription.
