@@ -82,13 +82,18 @@ func TestHelmFindsNothingWrong(t *testing.T) {
 	}
 }
 
-// full are values that turn everything on.
+// full are values that turn everything on, with numbers as Helm reads them from a
+// file (float64) and from --set (int64).
 func full() map[string]any {
 	return map[string]any{
-		"settings": map[string]any{"BASE_URL": "https://magpie.example.com", "QUERY_LIMIT": 5},
-		"files":    map[string]any{"existingClaim": "files"},
-		"serve":    map[string]any{"autoscaling": map[string]any{"enabled": true}},
-		"ingress":  map[string]any{"enabled": true, "className": "nginx", "host": "magpie.example.com", "tlsSecret": "certificate"},
+		"settings": map[string]any{
+			"BASE_URL": "https://magpie.example.com", "QUERY_LIMIT": float64(1000000), "UPLOAD_LIMIT": float64(10485760), "SECRET_RATE_LIMIT": int64(5000000),
+			"DEFAULT_MIN_SCORE": 0.25, "ACCESS_LOG": false,
+		},
+		"files":                         map[string]any{"existingClaim": "files"},
+		"serve":                         map[string]any{"autoscaling": map[string]any{"enabled": true}},
+		"ingress":                       map[string]any{"enabled": true, "className": "nginx", "host": "magpie.example.com", "tlsSecret": "certificate"},
+		"terminationGracePeriodSeconds": float64(1000000),
 	}
 }
 
@@ -130,8 +135,17 @@ func TestTheChartRendersEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := at(t, objects["ConfigMap test"], "data", "QUERY_LIMIT"); got != "5" {
-		t.Errorf("QUERY_LIMIT is %#v, want a text", got)
+	for name, want := range map[string]string{
+		"BASE_URL": "https://magpie.example.com", "QUERY_LIMIT": "1000000", "UPLOAD_LIMIT": "10485760", "SECRET_RATE_LIMIT": "5000000", "DEFAULT_MIN_SCORE": "0.25", "ACCESS_LOG": "false",
+	} {
+		if got := at(t, objects["ConfigMap test"], "data", name); got != want {
+			t.Errorf("%s is %#v, want %q", name, got, want)
+		}
+	}
+	for _, name := range []string{"Deployment test-serve", "Deployment test-worker"} {
+		if got := at(t, objects[name], "spec", "template", "spec", "terminationGracePeriodSeconds"); got != float64(1000000) {
+			t.Errorf("%s ends after %v", name, got)
+		}
 	}
 	if got := at(t, objects["Ingress test"], "spec", "tls", 0, "secretName"); got != "certificate" {
 		t.Errorf("the certificate is in %v", got)
