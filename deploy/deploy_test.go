@@ -85,6 +85,36 @@ func TestScriptsCanBeRead(t *testing.T) {
 	}
 }
 
+// As root, magpie-admin reads what the user magpie needs for a backup, without expansion.
+func TestBackupsOfAdministratorsHaveTheOwner(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"magpie-admin": strings.NewReplacer("/etc/magpie/", folder+"/", "/var/lib/magpie", folder).Replace(read(t, "debian", "magpie-admin")),
+		"migrate.env":  "# The owner.\nMIGRATE_DATABASE_URL=postgres://owner:$a`b@db/magpie?sslmode=require&x=y\n",
+		"backup.env":   read(t, "debian", "backup.env") + "BACKUP_RECIPIENTS=age1x",
+		"runuser":      "#!/bin/sh\necho \"$*\"\nenv\n",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wanted := []string{"\nMIGRATE_DATABASE_URL=postgres://owner:$a`b@db/magpie?sslmode=require&x=y\n", "\nBACKUP_URL=/var/lib/magpie-backups\n", "\nBACKUP_RECIPIENTS=age1x\n"}
+	for command, owner := range map[string]bool{"backup": true, "restore": true, "users": false} {
+		c := exec.CommandContext(t.Context(), "sh", filepath.Join(folder, "magpie-admin"), command, "--help")
+		c.Env = []string{"PATH=" + folder + ":/usr/bin:/bin"}
+		output, err := c.CombinedOutput()
+		if want := "-u magpie -- /usr/bin/magpie --config " + folder + "/magpie.env " + command + " --help\n"; err != nil || !strings.HasPrefix(string(output), want) {
+			t.Errorf("%s: %v\n%s", command, err, output)
+		}
+		for _, want := range wanted {
+			if strings.Contains(string(output), want) != owner {
+				t.Errorf("%s: has %q: %t\n%s", command, want, !owner, output)
+			}
+		}
+	}
+}
+
 var setting = regexp.MustCompile(`(?m)^#?([A-Z][A-Z_]+)=`)
 
 func TestSettingsOfThePackageExist(t *testing.T) {
@@ -129,7 +159,7 @@ func TestTheComposeFile(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(text), &file); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"serve", "worker", "migrate", "postgres", "redis", "proxy"} {
+	for _, name := range []string{"serve", "worker", "migrate", "backup", "postgres", "redis", "proxy"} {
 		s, found := file.Services[name]
 		if !found {
 			t.Errorf("there is no service %s", name)
@@ -145,7 +175,7 @@ func TestTheComposeFile(t *testing.T) {
 		}
 	}
 	names := config.Names()
-	for _, name := range []string{"serve", "worker", "migrate"} {
+	for _, name := range []string{"serve", "worker", "migrate", "backup"} {
 		if !file.Services[name].ReadOnly {
 			t.Errorf("%s can write to its root", name)
 		}

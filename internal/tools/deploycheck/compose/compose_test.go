@@ -27,8 +27,8 @@ func TestComposeReadsTheFile(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^([A-Z_]+)=$`).FindAllStringSubmatch(string(example), -1) {
 		environment = append(environment, m[1]+"=value-of-"+strings.ToLower(m[1]))
 	}
-	load := func(environment []string) error {
-		options, err := cli.NewProjectOptions([]string{filepath.Join(deploy, "compose.yaml")}, cli.WithEnv(environment), cli.WithWorkingDirectory(deploy))
+	load := func(environment []string, services int, profiles ...string) error {
+		options, err := cli.NewProjectOptions([]string{filepath.Join(deploy, "compose.yaml")}, cli.WithEnv(environment), cli.WithWorkingDirectory(deploy), cli.WithProfiles(profiles))
 		if err != nil {
 			return err
 		}
@@ -36,8 +36,8 @@ func TestComposeReadsTheFile(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if len(project.Services) != 6 {
-			t.Errorf("there are %d services, want 6", len(project.Services))
+		if len(project.Services) != services {
+			t.Errorf("with the profiles %q there are %d services, want %d", profiles, len(project.Services), services)
 		}
 		serve := project.Services["serve"]
 		if got := serve.Environment["BASE_URL"]; got == nil || *got != "https://value-of-magpie_domain" {
@@ -51,12 +51,19 @@ func TestComposeReadsTheFile(t *testing.T) {
 				t.Errorf("%s can be reached from outside", name)
 			}
 		}
+		backup, asked := project.Services["backup"]
+		if asked && (!strings.HasPrefix(*backup.Environment["MIGRATE_DATABASE_URL"], "postgres://magpie_owner:") || *backup.Environment["SECRET_KEYS"] == "" || *backup.Environment["BLOB_URL"] == "") {
+			t.Errorf("a backup has the settings %v", backup.Environment)
+		}
 		return nil
 	}
-	if err := load(environment); err != nil {
+	if err := load(environment, 6); err != nil {
 		t.Error(err)
 	}
-	if err := load(environment[1:]); err == nil {
+	if err := load(environment, 7, "backup"); err != nil {
+		t.Error(err)
+	}
+	if err := load(environment[1:], 6); err == nil {
 		t.Error("a missing value is not noticed")
 	}
 }
