@@ -19,7 +19,7 @@ SOAK ?=
 # What make release builds, and as which version: make release VERSION=v1.2.0 TARGETS=linux/amd64
 TARGETS ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64
 VERSION ?=
-# A program as make release builds it, which make test-packages runs; without it, only what surrounds it is tested.
+# A program for this machine as make release builds it, which make test-packages packs and runs; without it, it is built.
 PROGRAM ?=
 # Judged sets that make eval measures; those that are not there are left out.
 JUDGED ?= testdata/judged $(patsubst %/qrels.tsv,%,$(wildcard ../shared/retrieval/*/qrels.tsv))
@@ -39,7 +39,7 @@ packages = $(shell grep -rl --include='*_test.go' '^func $(1)' . | xargs -n 1 di
 # What a recipe with tests ends with: the servers that tests share stop, and the outcome stays.
 finish = go run ./internal/tools/testservers && exit $$status
 
-.PHONY: help setup setup-tests build man dashboard verify-dashboard demo up down run test test-race verify lint fmt gen bench soak eval fuzz test-mcp test-clickhouse release test-packages test-upgrade npm clean
+.PHONY: help setup setup-tests build man dashboard verify-dashboard demo up down run test test-race verify lint fmt gen bench soak eval fuzz test-mcp test-clickhouse release verify-packages test-packages test-upgrade npm clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -135,9 +135,16 @@ test-clickhouse: ## run the tests of ClickHouse on a current engine, from npm, b
 release: ## build archives, Debian packages, lists of modules and checksums in dist/; TARGETS and VERSION choose
 	@go run ./internal/tools/release -targets '$(TARGETS)' -version '$(VERSION)' -out dist
 
-test-packages: ## test the Debian package, the image, the Compose file and the Helm chart, with their own libraries
-	@cd internal/tools/debian && go test ./... $(if $(PROGRAM),-program '$(abspath $(PROGRAM))')
-	@cd internal/tools/deploycheck && go test ./...
+# What they need is in modules of their own, which make verify and make test leave out. They read files of the project,
+# which Go does not compare with those of a former run: -count=1 always runs them.
+verify-packages: ## test what packs a release, with a stand-in for the program, and the Compose file
+	@cd internal/tools/debian && go vet ./... && go test -count=1 ./...
+	@cd internal/tools/deploycheck && go vet ./compose && go test -count=1 ./compose
+
+test-packages: ## test the Debian package and the image with a program, print their sizes; test the Compose file and the Helm chart
+	$(if $(PROGRAM),,@CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -buildid=' -o bin/release/magpie ./cmd/magpie)
+	@cd internal/tools/debian && go test -count=1 -v ./... -program '$(abspath $(or $(PROGRAM),bin/release/magpie))'
+	@cd internal/tools/deploycheck && go test -count=1 ./...
 
 test-upgrade: ## run the program of the previous schema, built from the history, on the present schema
 	@status=0; go test -count=1 -v -timeout 30m -run ThePreviousProgram ./cmd/magpie -previous-program || status=$$?; $(finish)

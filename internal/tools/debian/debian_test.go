@@ -25,6 +25,15 @@ func TestVersionsSortAsReleases(t *testing.T) {
 	}
 }
 
+// checkSize logs a size, and fails if it is above a bound that docs/install.md has.
+func checkSize(t *testing.T, name string, size, bound int64) {
+	t.Helper()
+	t.Logf("%s has %.1f MiB", name, float64(size)/(1<<20))
+	if size > bound {
+		t.Errorf("%s has more than %d MiB", name, bound>>20)
+	}
+}
+
 // pack makes a package and returns its path.
 func pack(t *testing.T, out string) string {
 	t.Helper()
@@ -62,6 +71,9 @@ func TestTheSameInputsGiveTheSameBytes(t *testing.T) {
 	}
 	if !bytes.Equal(first, second) {
 		t.Error("two packages differ")
+	}
+	if *program != "" {
+		checkSize(t, "the Debian package", int64(len(first)), 100<<20)
 	}
 }
 
@@ -126,7 +138,7 @@ func TestThePackageIsInstalledUpgradedAndPurged(t *testing.T) {
 	if !regexp.MustCompile(`(?m)^magpie:`).MatchString(read(t, folder, "etc/passwd")) {
 		t.Error("there is no user magpie")
 	}
-	for _, name := range []string{"usr/bin/magpie", "usr/lib/systemd/system/magpie.service", "usr/share/magpie/create-database", "usr/share/zsh/vendor-completions/_magpie", "usr/share/man/man1/magpie.1"} {
+	for _, name := range []string{"usr/bin/magpie", "usr/lib/systemd/system/magpie.service", "usr/share/magpie/create-database", "usr/share/zsh/vendor-completions/_magpie", "usr/share/man/man1/magpie.1", "usr/share/doc/magpie/examples/magpie.rules.yml", "usr/share/doc/magpie/examples/magpie.json"} {
 		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
 			t.Error(err)
 		}

@@ -108,7 +108,7 @@ func TestTheImageRunsWithoutASystem(t *testing.T) {
 		t.Skip("needs root: it changes into the image")
 	}
 	image, size := assemble(t)
-	t.Logf("the file system of the image has %.1f MiB", float64(size)/(1<<20))
+	checkSize(t, "the file system of the image", size, 256<<20)
 	do := func(arguments ...string) (string, error) {
 		c := exec.CommandContext(t.Context(), "/usr/bin/magpie", arguments...)
 		c.Dir = "/var/lib/magpie"

@@ -102,6 +102,7 @@ func (o order) describe() (*nfpm.Info, error) {
 		file(filepath.Join(o.root, "CHANGELOG.md"), "/usr/share/doc/magpie/CHANGELOG.md", 0o644),
 		file(deploy("caddy", "Caddyfile"), "/usr/share/doc/magpie/examples/Caddyfile", 0o644),
 		file(deploy("prometheus", "magpie.rules.yml"), "/usr/share/doc/magpie/examples/magpie.rules.yml", 0o644),
+		file(deploy("grafana", "magpie.json"), "/usr/share/doc/magpie/examples/magpie.json", 0o644),
 	}
 	further, err := o.furtherPages()
 	if err != nil {
