@@ -73,7 +73,8 @@ func (a addressLog) Handle(ctx context.Context, r slog.Record) error {
 }
 
 // A worker serves its health and its metrics at an address of its own, and profiles at
-// another one, until it stops. It does not wait for a profile that somebody takes.
+// another one, until it stops. It does not wait for a profile that somebody takes. A
+// server has profiles, too.
 func TestAWorkerServesHealthAndMetrics(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -117,6 +118,18 @@ func TestAWorkerServesHealthAndMetrics(t *testing.T) {
 	taken.ListenAddr = "127.0.0.1:0"
 	if err := stack.RunHTTP(t.Context(), &taken, slog.New(slog.DiscardHandler), "test", nil); !errors.Is(err, web.ErrInUse) || !strings.Contains(err.Error(), "PPROF_ADDR") {
 		t.Errorf("serving with an address that is in use: %v", err)
+	}
+	taken.PprofAddr, taken.DrainTime = ":0", 0
+	serving, end := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- stack.RunHTTP(serving, &taken, slog.New(log), "test", nil) }()
+	base = "http://" + <-log.addresses
+	if got := get("/debug/pprof/heap"); got.StatusCode != http.StatusOK || got.Header.Get("Content-Type") != "application/octet-stream" {
+		t.Errorf("the profile of a server is %s", got.Status)
+	}
+	end()
+	if err := <-served; err != nil {
+		t.Error(err)
 	}
 	if !strings.HasPrefix(profiles, "127.0.0.1:") {
 		t.Errorf("profiles are served at %s", profiles)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"debug/elf"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -167,6 +168,21 @@ func TestARelease(t *testing.T) {
 		commit := strings.TrimSpace(run(t, one, "git", "rev-parse", "HEAD"))
 		if got, want := run(t, one, program), "v1.2.3-rc.1 "+commit+" 2026-03-04T04:06:07Z\n"; got != want {
 			t.Errorf("the program says %q, want %q", got, want)
+		}
+	})
+	t.Run("has no symbols and nothing for debuggers", func(t *testing.T) {
+		if runtime.GOOS != "linux" {
+			t.Skip("reads a program in the format of Linux")
+		}
+		all := content(t, filepath.Join(one, "dist", "magpie-1.2.3-rc.1-"+host+".tar.gz"))
+		program, err := elf.NewFile(bytes.NewReader(all["magpie-1.2.3-rc.1-"+host+"/magpie"].Bytes()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range program.Sections {
+			if s.Type == elf.SHT_SYMTAB || strings.Contains(s.Name, "debug_") {
+				t.Errorf("the program has the section %s", s.Name)
+			}
 		}
 	})
 	t.Run("has texts, completions and manual pages", func(t *testing.T) {
