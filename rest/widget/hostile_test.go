@@ -23,6 +23,16 @@ func searchResults(results ...map[string]any) http.HandlerFunc {
 	}
 }
 
+// completions answers a request for completions.
+func completions(texts ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if texts == nil {
+			texts = []string{}
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"data": map[string]any{"completions": texts, "titles": []any{}}})
+	}
+}
+
 // chatAnswer answers a chat.
 func chatAnswer(text string, sources ...map[string]any) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
@@ -144,7 +154,7 @@ func worksUnderPolicy(b *tab) {
 	b.Click(`$(".launch")`)
 	b.Until(`$("dialog").open`)
 	b.Type("key")
-	b.Until(`$(".row mark")`)
+	b.Until(`$(".row mark") && text(".ask .title") === "Ask about “key”"`)
 	// The style sheet and the accent colour are applied.
 	b.Is(`getComputedStyle($(".frame")).display + " " + getComputedStyle($(".root")).getPropertyValue("--accent")`, "flex rgb(10 125 90)")
 	b.Press(kb.ArrowUp)

@@ -80,10 +80,13 @@ func TestFastTypingSendsOneSearch(t *testing.T) {
 	b.Until(`text("a.row .title") === "About rotate the key"`)
 	// What was typed is searched for once. A second later the query is settled, and is searched for as such.
 	b.Until(`$("#panel-search:not(.busy)")`)
-	settled := `{"query":"rotate the key","collection":"018f0000-0000-8000-8000-00000000c011","limit":10,"highlight":true}`
+	settled := `{"query":"rotate the key","collection":"018f0000-0000-8000-8000-00000000c011","limit":10,"distinct":"document","highlight":true}`
 	typed := strings.TrimSuffix(settled, "}") + `,"prefix":true}`
 	b.Eval(`new Promise((done) => setTimeout(done, 1500))`, nil)
 	if got := d.requests(); !slices.Equal(got, []string{typed, settled}) {
+		t.Errorf("%q", got)
+	}
+	if got := d.suggestions(); !slices.Equal(got, []string{"q=rotate+the+key&limit=4&collection=018f0000-0000-8000-8000-00000000c011"}) {
 		t.Errorf("%q", got)
 	}
 	// A click on a result tells of it, with the request that was settled. Typing on and selecting settles at once.
@@ -96,8 +99,8 @@ func TestFastTypingSendsOneSearch(t *testing.T) {
 		b.Until("true")
 	}
 	got := strings.Join(d.requests()[2:], "\n")
-	for _, want := range []string{`{"type":"click","request_id":"request-7","result_id":"` + resultID + `","position":0}`, `{"query":"keys","collection":"018f0000-0000-8000-8000-00000000c011","limit":10,"highlight":true,"prefix":true}`,
-		`{"query":"keys","collection":"018f0000-0000-8000-8000-00000000c011","limit":10,"highlight":true}`} {
+	for _, want := range []string{`{"type":"click","request_id":"request-7","result_id":"` + resultID + `","position":0}`, `{"query":"keys","collection":"018f0000-0000-8000-8000-00000000c011","limit":10,"distinct":"document","highlight":true,"prefix":true}`,
+		`{"query":"keys","collection":"018f0000-0000-8000-8000-00000000c011","limit":10,"distinct":"document","highlight":true}`} {
 		if strings.Count(got, want) != 1 {
 			t.Errorf("%s has %d times %s", got, strings.Count(got, want), want)
 		}
@@ -122,8 +125,7 @@ func TestNothingIsMissingInTheMiddleOfAWord(t *testing.T) {
 			return
 		}
 		if asked.Prefix && asked.Query != "xyz" {
-			searchResults(map[string]any{"id": "1", "document_id": "a", "title": fmt.Sprint("In ", asked.Filters), "heading_path": []string{"Page", "One"}}, map[string]any{"id": "2", "document_id": "b", "title": "Other"},
-				map[string]any{"id": "3", "document_id": "a", "title": "Page", "heading_path": []string{"Page", "Two"}})(w, r)
+			searchResults(map[string]any{"id": "1", "document_id": "a", "title": fmt.Sprint("In ", asked.Filters), "heading_path": []string{"Page", "One"}}, map[string]any{"id": "2", "document_id": "b", "title": "Other"})(w, r)
 			return
 		}
 		searchResults()(w, r)
@@ -134,10 +136,10 @@ func TestNothingIsMissingInTheMiddleOfAWord(t *testing.T) {
 	b.Until("window.MagpieWidget?.widgets.length === 2")
 	b.Eval(`(() => { window.seen = ""; MagpieWidget.open(); new MutationObserver(() => { seen += text(".message"); }).observe($(".message"), {childList: true, subtree: true});
 		const i = $("[role=combobox]"); i.value = "kuberne"; i.dispatchEvent(new Event("input")); })()`, nil)
-	b.Until(`$$("a.row, div.row[role=option]").length === 3`)
+	b.Until(`$$("a.row, div.row[role=option]").length === 2`)
 	b.Eval(`new Promise((done) => setTimeout(done, 1500))`, nil)
-	b.Is(`/Nothing/.test(seen) + $$(".row .title").map((e) => e.textContent).join()`, "falseOne,Two,Other") // grouped by page, and kept when settled
-	b.Is(`$$(".row.further").length + $(".version").value + [...$(".version").options].map((o) => o.text).join()`, "11.02.0,1.0,All versions")
+	b.Is(`/Nothing/.test(seen) + $$(".row .title").map((e) => e.textContent).join()`, "falseOne,Other") // kept when settled
+	b.Is(`$(".version").value + [...$(".version").options].map((o) => o.text).join()`, "1.02.0,1.0,All versions")
 	if got := d.requests(); len(got) != 2 || !strings.Contains(got[0], `"filters":{"tags":["a"],"version":"1.0"}`) {
 		t.Errorf("%q", got)
 	}
@@ -276,6 +278,29 @@ func TestTheFocusStaysInTheDialog(t *testing.T) {
 	b.Clean()
 }
 
+// With an empty field, the list of versions and the button that closes are the last stops.
+func TestTheFocusReachesTheVersions(t *testing.T) {
+	t.Parallel()
+	d := newDouble(t)
+	b := visit(t, newSite(t).put(home, "/", page{attributes: attributes(d.url, "svc_pk_x", "data-versions", "2.0, 1.9")}))
+	b.Until("window.MagpieWidget")
+	b.Click(`$(".launch")`)
+	b.Until(`focused() === $("[role=combobox]")`)
+	var seen []string
+	for range 8 {
+		seen = append(seen, b.Text(`focused().getAttribute("aria-label") ?? focused().textContent`))
+		b.Press(kb.Tab)
+	}
+	want := []string{"Search", "Version", "Search", "Close"}
+	if !slices.Equal(seen, append(slices.Clone(want), want...)) {
+		t.Errorf("%q", seen)
+	}
+	b.Eval(`$("[role=tab][tabindex='0']").focus()`, nil)
+	b.Press(kb.Tab, input.ModifierShift)
+	b.Is(`focused().className`, "version")
+	b.Clean()
+}
+
 func TestAssistiveTechnologySeesACombobox(t *testing.T) {
 	t.Parallel()
 	d := newDouble(t)
@@ -362,7 +387,7 @@ func TestInvalidAttributesAreIgnored(t *testing.T) {
 	d := newDouble(t)
 	s := newSite(t)
 	b := visit(t, s.put(home, "/", page{attributes: attributes(d.url, "svc_pk_x", "data-theme", "pink", "data-accent", "red;}*{display:none", "data-mode", "x",
-		"data-labels", "{", "data-min-score", "7", "data-hotkey", "/", "data-button", "false")}))
+		"data-labels", "{", "data-min-score", "7", "data-hotkey", "/", "data-button", "false", "data-collection", "Handbook")}))
 	b.Until("window.MagpieWidget")
 	b.Is(`$(".launch")`, "null")
 	b.Is(`$(".root").className`, "root light")
@@ -381,6 +406,15 @@ func TestInvalidAttributesAreIgnored(t *testing.T) {
 	b.Is(`document.querySelectorAll("magpie-widget").length`, "1")
 	b.Eval(`(() => { MagpieWidget.close(); MagpieWidget.element.remove(); MagpieWidget.open(); })()`, nil)
 	b.Is(`$("dialog").open`, "true")
+	// A collection that is none is in no request.
+	d.answers(echo(nil), chatAnswer("Once a year."))
+	b.Eval(`MagpieWidget.open({query: "keys"})`, nil)
+	b.Until(`text("a.row .title") === "About keys"`)
+	b.Eval(`MagpieWidget.open({mode: "chat", query: "How often?"})`, nil)
+	b.Until(`$(".next button")`)
+	if got := d.requests(); slices.ContainsFunc(got, func(body string) bool { return strings.Contains(body, "collection") }) || len(got) < 2 {
+		t.Errorf("%q", got)
+	}
 	// Without a key there is no widget.
 	without := visit(t, s.put(home, "/without", page{attributes: map[string]string{"src": d.url + "/widget.js"}}))
 	without.Until(`document.readyState === "complete"`)
@@ -419,7 +453,7 @@ func TestThemesAccentsAndSmallScreens(t *testing.T) {
 		"small":     {nil, []chromedp.Action{chromedp.EmulateViewport(390, 760, chromedp.EmulateMobile, chromedp.EmulateScale(2))}, "light"},
 		"contrast":  {nil, []chromedp.Action{emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "forced-colors", Value: "active"}})}, "light"},
 	} {
-		b := visit(t, s.put(home, "/"+name, page{attributes: attributes(d.url, "svc_pk_x", c.more...)}), c.first...)
+		b := visit(t, s.put(home, "/"+name, page{attributes: attributes(d.url, "svc_pk_x", append(c.more, "data-versions", "2.0, 1.9")...)}), c.first...)
 		b.Until("window.MagpieWidget")
 		screenshot(b, "theme-"+name+"-page")
 		b.Eval(`MagpieWidget.open({query: "signing key"})`, nil)
@@ -427,7 +461,7 @@ func TestThemesAccentsAndSmallScreens(t *testing.T) {
 		b.Is(`$(".root").className`, "root "+c.theme)
 		screenshot(b, "theme-"+name+"-search")
 		if name != "contrast" { // where the system chooses the colours
-			b.Is(`$$(".title, .path, .snippet, mark, .tag, .tabs button, .count, .row.ask .title").map((e) => [e.className || e.localName, `+legible+`(e)]).filter(([, n]) => n < 4.5).join()`, "")
+			b.Is(`$$(".title, .path, .snippet, mark, .tag, .tabs button, .count, .row.ask .title, .version").map((e) => [e.className || e.localName, `+legible+`(e)]).filter(([, n]) => n < 4.5).join()`, "")
 		}
 		b.Eval(`MagpieWidget.open({mode: "chat", query: "How is the signing key rotated?"})`, nil)
 		b.Until(`$(".next button")`)

@@ -107,10 +107,12 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request) {
 type double struct {
 	url string
 
-	mu     sync.Mutex
-	search http.HandlerFunc
-	chat   http.HandlerFunc
-	bodies []string // of the requests
+	mu      sync.Mutex
+	search  http.HandlerFunc
+	chat    http.HandlerFunc
+	suggest http.HandlerFunc // nil for no completions
+	bodies  []string         // of the requests, without those for completions
+	typed   []string         // queries of those
 }
 
 func newDouble(t *testing.T) *double {
@@ -130,6 +132,17 @@ func newDouble(t *testing.T) *double {
 		w.Header().Set("Access-Control-Expose-Headers", "X-Conversation-Id, X-Request-Id, Retry-After")
 		w.Header().Set("X-Request-Id", "request-7")
 		if r.Method == http.MethodOptions {
+			return
+		}
+		if r.URL.Path == "/v1/docs/suggest" {
+			d.mu.Lock()
+			d.typed = append(d.typed, r.URL.RawQuery)
+			answer := d.suggest
+			d.mu.Unlock()
+			if answer == nil {
+				answer = completions()
+			}
+			answer(w, r)
 			return
 		}
 		body, err := io.ReadAll(r.Body)
@@ -163,6 +176,20 @@ func (d *double) answers(search, chat http.HandlerFunc) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.search, d.chat = search, chat
+}
+
+// suggests sets the response to requests for completions.
+func (d *double) suggests(suggest http.HandlerFunc) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.suggest = suggest
+}
+
+// suggestions returns the queries of the requests for completions.
+func (d *double) suggestions() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]string(nil), d.typed...)
 }
 
 func (d *double) requests() []string {

@@ -24,6 +24,8 @@ const LABELS = {
   noResultsHint: "Try other or fewer words.",
   more: "More results",
   askAbout: "Ask about “{query}”",
+  complete: "Search for “{query}”",
+  copies: "{n} more with the same text",
   searching: "Searching",
   conversation: "Conversation",
   you: "You",

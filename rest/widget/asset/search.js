@@ -3,6 +3,8 @@
 const DELAY = 120; // ms without a key press before a search for what was typed
 const SETTLE = 1000; // ms without a key press after which a query is settled; settled queries are logged
 const PAGE = 10;
+const COMPLETIONS = 3;
+const MAX_TYPED = 200; // characters of a query that is completed
 const KEPT = 30; // cached results, for going back while typing
 const MAX_QUERY = 500;
 
@@ -11,8 +13,8 @@ function searchPanel(ui) {
   const { client, options, labels, say } = ui;
   const kept = new Map();
   let timer = 0, settling = 0, controller = null;
-  let found = null; // the displayed {query, typing, request, meant, results, total}
-  let active = -1, browsing = false; // browsing: the arrow keys are in use
+  let found = null; // the displayed {query, typing, request, meant, results, total, completions}
+  let active = -1, browsing = false, pointing = false; // browsing: the arrow keys are in use; pointing: the pointer is
   let answered = 0;
 
   const input = h("input", {
@@ -27,9 +29,10 @@ function searchPanel(ui) {
     input.focus();
   } }, icon("close"));
   const list = h("div", { class: "results", id: "results", role: "listbox", "aria-label": labels.results, hidden: true });
-  const versions = options.versions.length > 0 && h("select", { class: "version", "aria-label": labels.version, change: () => changed(true) },
-    options.versions.map((version) => h("option", { value: version }, version)), h("option", { value: "" }, labels.allVersions));
-  if (versions) versions.value = options.versions.includes(options.filters?.version) ? options.filters.version : options.versions[0];
+  const versions = options.versions.length > 0 && h("select", { class: "version", hidden: true, "aria-label": labels.version, change: () => changed(true) });
+  const isAuto = options.versions.join() === "auto", given = options.filters?.version;
+  let known = isAuto ? [given].filter(Boolean) : options.versions;
+  if (versions && !isAuto) offer(known.includes(given) ? given : known[0]);
   const message = h("div", { class: "message" });
   const corrected = h("p", { class: "corrected", dir: "auto", hidden: true });
   const body = h("div", { class: "body" }, message, corrected, list);
@@ -57,25 +60,43 @@ function searchPanel(ui) {
     busy(false);
   }
 
+  /** Lists the known versions, of which one is chosen. */
+  function offer(chosen = "") {
+    versions.replaceChildren(...known.map((version) => h("option", { value: version }, version)), h("option", { value: "" }, labels.allVersions));
+    versions.value = chosen;
+    versions.hidden = false;
+  }
+
+  /** Offers the versions of an answer, too, the newest first. */
+  function learn(values) {
+    const all = new Set([...known, ...values.map(({ value }) => String(value))]);
+    if (all.size === 0 || (all.size === known.length && !versions.hidden)) return;
+    const chosen = versions.hidden ? given : versions.value;
+    known = [...all].sort((a, b) => b.localeCompare(a, "en", { numeric: true }));
+    offer(chosen);
+  }
+
   /** Returns the filters of the page, with the chosen version. */
   function filters() {
-    if (!versions) return options.filters;
+    if (!versions || versions.hidden) return options.filters;
     return { ...options.filters, version: versions.value || undefined };
   }
 
-  const keyOf = (query, typing) => [typing ? "typing" : "settled", versions ? versions.value : "", query].join(" ");
+  const keyOf = (query, typing) => [typing ? "typing" : "settled", filters()?.version ?? "", query].join(" ");
 
-  /** Returns the parameters of a search. The lowest score of the page would hide what an unfinished word finds. */
+  /** Returns the parameters of a search. The lowest score of the page would hide what an unfinished word finds, and versions are counted
+      where all of them are searched, which costs nothing. */
   function parameters(query, typing, offset) {
+    const counts = isAuto && !typing && !offset && (versions.hidden || !versions.value);
     return {
-      query, collection: options.collection, limit: PAGE, offset: offset || undefined, min_score: typing ? undefined : options.minScore, highlight: true,
-      prefix: typing || undefined, filters: filters(),
+      query, collection: options.collection, limit: PAGE, offset: offset || undefined, min_score: typing ? undefined : options.minScore, distinct: "document",
+      highlight: true, prefix: typing || undefined, filters: filters(), facets: counts ? ["version"] : undefined,
     };
   }
 
   function changed(now = false) {
     stop();
-    browsing = false;
+    browsing = pointing = false;
     const query = input.value.trim();
     clear.hidden = input.value === "";
     if (query === "") return idle();
@@ -98,14 +119,19 @@ function searchPanel(ui) {
     controller?.abort();
     const mine = controller = new AbortController();
     busy(true);
+    // Completions come when they come, or not at all.
+    const completions = found?.query === query ? found.completions : undefined;
+    const asked = typing && !offset && !completions && query.length <= MAX_TYPED &&
+      client.suggest({ q: query, limit: COMPLETIONS + 1, collection: options.collection }, { signal: mine.signal })
+        .then((answer) => answer.completions.filter((one) => one.toLowerCase() !== query.toLowerCase()).slice(0, COMPLETIONS)).catch(() => []);
     try {
       const answer = await client.search(parameters(query, typing, offset), { signal: mine.signal });
       if (mine !== controller) return; // another request was started
-      controller = null;
       busy(false);
+      if (answer.facets) learn(answer.facets.flatMap(({ name, values }) => (name === "version" ? values : [])));
       const all = {
         results: offset ? found.results.concat(answer.results) : answer.results, total: answer.total, typing, request: offset ? found.request : answer.requestId,
-        meant: typeof answer.did_you_mean === "string" ? answer.did_you_mean : "",
+        meant: typeof answer.did_you_mean === "string" ? answer.did_you_mean : "", completions,
       };
       const before = found?.query === query && found.typing ? found : null;
       // A word that is not finished has only what begins with it; and a chosen row stays.
@@ -117,9 +143,16 @@ function searchPanel(ui) {
       }
       keep(keyOf(query, typing), all);
       show(query, all, offset);
+      const suggested = (await asked) || [];
+      // Nothing moves while a row is being chosen.
+      if (mine !== controller || suggested.length === 0 || browsing || pointing) return;
+      all.completions = found.completions = suggested;
+      list.prepend(...completionRows(suggested));
+      list.hidden = false;
+      input.setAttribute("aria-expanded", "true");
+      if (active >= 0) select(active + suggested.length);
     } catch (error) {
       if (mine !== controller) return;
-      controller = null;
       busy(false);
       fail(error);
     }
@@ -175,16 +208,15 @@ function searchPanel(ui) {
 
   function show(query, answer, from = 0) {
     found = { query, ...answer };
-    const { results, total, meant } = answer;
+    const { results, total, meant, completions = [] } = answer;
     answered++;
-    const pages = byPage(results);
-    const options = pages.map(({ result, index, further }) => resultRow(result, index, further, `option-${answered}-${index}`));
+    const options = results.map((result, index) => resultRow(result, index, `option-${answered}-${index}`));
     const asking = ui.ask && h("div", { class: "row ask", role: "option", id: `option-${answered}-ask`, "aria-selected": "false", click: () => ui.ask(query) },
       icon("ask"), h("div", { class: "title" }, fill(labels.askAbout, { query })));
     const more = results.length > 0 && results.length < total && h("div", {
       class: "row more", role: "option", id: `option-${answered}-more`, "aria-selected": "false", click: () => run(query, results.length, found.typing),
     }, labels.more);
-    list.replaceChildren(...[asking, ...options, more].filter(Boolean));
+    list.replaceChildren(...[...completionRows(completions), asking, ...options, more].filter(Boolean));
     list.hidden = list.children.length === 0;
     corrected.hidden = !meant || !results.length;
     corrected.textContent = meant ? fill(labels.corrected, { query: meant }) : "";
@@ -200,39 +232,40 @@ function searchPanel(ui) {
     say(corrected.hidden ? said : `${corrected.textContent}. ${said}`);
     if (!from) body.scrollTop = 0;
     // Enter opens the first result, or the first new one after loading more, and
-    // not the question.
-    const first = asking ? 1 : 0;
-    const next = Math.max(pages.findIndex(({ index }) => index === from), 0);
-    select(results.length ? first + next : asking ? 0 : -1, from > 0);
+    // neither a completion nor the question.
+    const first = completions.length + (asking ? 1 : 0);
+    select(results.length ? first + Math.min(from, results.length - 1) : asking ? completions.length : -1, from > 0);
   }
 
-  /** Returns the results in their order, but those of a page one after the other. */
-  function byPage(results) {
-    const pages = new Map();
-    results.forEach((result, index) => {
-      const page = result.document_id ?? index;
-      if (!pages.has(page)) pages.set(page, []);
-      pages.get(page).push({ result, index, further: pages.get(page).length > 0 });
-    });
-    return [...pages.values()].flat();
+  /** Returns a row for each completion, which searches for it. */
+  function completionRows(completions) {
+    return completions.map((query, index) => h("div", {
+      class: "row completion", role: "option", id: `option-${answered}-completion-${index}`, "aria-selected": "false", "aria-label": fill(labels.complete, { query }), click: () => {
+        input.value = query;
+        changed(true);
+        input.focus();
+      },
+    }, icon("search"), h("div", { class: "title", dir: "auto" }, query)));
   }
 
-  function resultRow(result, index, further, id) {
+  function resultRow(result, index, id) {
     const url = safeURL(result.url) ?? safeURL(result.metadata?.url);
     // The innermost heading, after its parents.
     const title = String(result.title || labels.untitled);
     const path = (Array.isArray(result.heading_path) ? result.heading_path : []).map(String).filter((heading) => heading.trim() !== "");
     if (path[0] !== title) path.unshift(title);
     const heading = path.pop();
-    if (further) path.shift(); // the title of the page is above
+    const others = (result.duplicates?.versions ?? []).slice(0, 3), unnamed = result.duplicates?.count - others.length;
+    const copies = fill(labels.copies, { n: unnamed });
     const outside = url && linkTo(url).target;
     const row = h(url ? "a" : "div", {
-      class: further ? "row further" : "row", role: "option", id, "aria-selected": "false", tabindex: url ? -1 : null, ...(url ? linkTo(url) : null),
+      class: "row", role: "option", id, "aria-selected": "false", tabindex: url ? -1 : null, ...(url ? linkTo(url) : null),
     },
     icon("page"),
     h("div", { class: "what" },
       h("div", { class: "title", dir: "auto" }, heading,
-        [result.version, ...(result.duplicates?.versions ?? []).slice(0, 3)].filter(Boolean).map((version) => h("span", { class: "tag" }, String(version)))),
+        [result.version, ...others].filter(Boolean).map((version) => h("span", { class: "tag" }, String(version))),
+        unnamed > 0 && h("span", { class: "tag", title: copies }, h("span", { "aria-hidden": "true" }, "+" + unnamed), h("span", { class: "sr" }, copies))),
       path.length > 0 && h("div", { class: "path", dir: "auto" }, path.join(" › ")),
       h("div", { class: "snippet", dir: "auto" }, snippetNodes(result.snippet))),
     outside && icon("out"), outside && h("span", { class: "sr" }, ` (${labels.newTab})`));
@@ -258,6 +291,7 @@ function searchPanel(ui) {
   }
 
   list.addEventListener("pointermove", (event) => {
+    pointing = true;
     const index = rows().indexOf(event.target.closest("[role=option]"));
     if (index >= 0 && index !== active) select(index);
   });

@@ -42,7 +42,8 @@ function readOptions(script, builtin, isFirst) {
   }
   if (data.title) labels.title = data.title;
   if (data.placeholder) labels.placeholder = data.placeholder;
-  if (data.collection && !IDS.test(data.collection)) wrong("collection", "is not an id");
+  const isCollection = IDS.test(data.collection ?? "");
+  if (data.collection && !isCollection) wrong("collection", "is not an id");
   const accent = data.accent ? parseColor(data.accent) : null;
   if (data.accent && !accent) wrong("accent", "must be a colour like #0a7d5a");
   const minScore = data.minScore ? Number(data.minScore) : undefined;
@@ -53,7 +54,7 @@ function readOptions(script, builtin, isFirst) {
     baseUrl: baseOf(script), name: data.name || "",
     filters: filters ?? undefined,
     versions: (data.versions ?? "").split(",").map((version) => version.trim()).filter(Boolean),
-    collection: data.collection || undefined,
+    collection: isCollection ? data.collection : undefined,
     minScore: minScore >= 0 && minScore <= 1 ? minScore : undefined,
     theme: oneOf("theme", data.theme, ["auto", "light", "dark"]),
     button: oneOf("button", data.button, isFirst ? ["true", "false"] : ["false", "true"]) === "true",
@@ -233,7 +234,7 @@ function widget(options) {
 
   /** Keeps the focus in the dialog. */
   function trap(event) {
-    const stops = [...dialog.querySelectorAll("button, input, textarea, a[href], [tabindex]")].filter((element) =>
+    const stops = [...dialog.querySelectorAll("button, input, select, textarea, a[href], [tabindex]")].filter((element) =>
       element.tabIndex >= 0 && !element.disabled && element.offsetParent !== null);
     const at = stops.indexOf(shadow.activeElement);
     const edge = event.shiftKey ? 0 : stops.length - 1;

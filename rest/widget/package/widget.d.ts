@@ -12,8 +12,8 @@ export interface WidgetOptions {
   filters?: Filters;
   /** 0 to 1. */
   minScore?: number;
-  /** Versions to choose from. */
-  versions?: string[];
+  /** Versions to choose from; `auto` finds them in the documents. */
+  versions?: string[] | "auto";
   mode?: "both" | "search" | "chat";
   theme?: "auto" | "light" | "dark";
   /** A colour: `#0a7d5a`. */

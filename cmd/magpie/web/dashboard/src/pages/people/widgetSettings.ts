@@ -27,6 +27,8 @@ export const labelNames = [
   'corrected',
   'noResults',
   'askAbout',
+  'complete',
+  'copies',
   'searching',
   'conversation',
   'you',
@@ -83,7 +85,7 @@ export const languages = {
 export interface WidgetSettings {
   collection?: string;
   filters?: Partial<Record<FilterName, string>>;
-  // Versions to choose from, with commas between them.
+  // Versions to choose from, with commas between them, or auto.
   versions?: string;
   // The name of the widget, if a page has several.
   name?: string;
