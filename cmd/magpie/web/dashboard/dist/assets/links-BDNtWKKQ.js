@@ -1,1 +1,0 @@
-import{n as e}from"./Title-Ck4B2UQD.js";import{r as t}from"./useRouter-Cw11MbPP.js";import{n}from"./link-CRFmvTz6.js";import{P as r}from"./i18n-BtpI_hYK.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
