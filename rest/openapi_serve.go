@@ -14,12 +14,12 @@ import (
 	"github.com/magpie-search/magpie/internal/request/requestid"
 )
 
-// documentAge is the max-age of the OpenAPI document in seconds.
+// documentAge is the max-age of a published document in seconds.
 const documentAge = 300
 
-// OpenAPI returns a handler that serves the OpenAPI 3.1 document of both surfaces,
-// without authentication and for any origin. The document is built once, with the
-// version of the program. It fails when a route cannot be described.
+// OpenAPI returns a handler that publishes the OpenAPI 3.1 document of both surfaces.
+// The document is built once, with the version of the program. It fails when a route
+// cannot be described.
 func (t *Transport) OpenAPI(version string) (http.Handler, error) {
 	out, err := t.describe(newTable(), version)
 	if err != nil {
@@ -31,12 +31,17 @@ func (t *Transport) OpenAPI(version string) (http.Handler, error) {
 	if err := encoder.Encode(out); err != nil {
 		return nil, fmt.Errorf("rest: encode the OpenAPI document: %w", err)
 	}
-	document := buffer.Bytes()
+	return Publish("application/json", buffer.Bytes()), nil
+}
+
+// Publish returns a handler that serves a document of UTF-8 text without authentication
+// and for any origin, with an ETag.
+func Publish(mediaType string, document []byte) http.Handler {
 	sum := sha256.Sum256(document)
 	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
 	serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Type", "application/json; charset=utf-8")
+		h.Set("Content-Type", mediaType+"; charset=utf-8")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", documentAge))
 		h.Set("ETag", tag)
@@ -48,5 +53,5 @@ func (t *Transport) OpenAPI(version string) (http.Handler, error) {
 		AllowedHeaders: []string{"*"},
 		ExposedHeaders: []string{"ETag", requestid.Header},
 		MaxAge:         corsAge,
-	}).Handler(serve), nil
+	}).Handler(serve)
 }

@@ -37,6 +37,23 @@ func endpointCases() map[string]check {
 				}
 			}
 		},
+		"design GET /schema.graphql": func(t *testing.T, s *site) {
+			ask := func(headers ...string) answer {
+				return s.do(t, call{http.MethodGet, "/schema.graphql", "", append(headers, "Origin", "https://editor.example.org")})
+			}
+			a := ask()
+			tag := a.header.Get("ETag")
+			if a.status != 200 || !strings.Contains(a.body, "\ntype SearchResult {") || tag == "" || a.header.Get("Content-Type") != "application/graphql; charset=utf-8" ||
+				a.header.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(a.header.Get("Cache-Control"), "public, max-age=") {
+				t.Errorf("without a session: %d %v %.300s", a.status, a.header, a.body)
+			}
+			if a := ask("If-None-Match", tag); a.status != http.StatusNotModified || a.body != "" {
+				t.Errorf("with its ETag: %d %.300s", a.status, a.body)
+			}
+			if a := s.do(t, call{http.MethodPost, "/graphql", `{"query":"{ __schema { queryType { name } } }"}`, nil}); !strings.Contains(a.body, `"code":"unauthorized"`) || strings.Contains(a.body, `"queryType"`) {
+				t.Errorf("introspection without a session: %d %s", a.status, a.body)
+			}
+		},
 		"4 POST /v1/docs/search": func(t *testing.T, s *site) {
 			r := found(t, "POST", s.search(t, `{"query":"signing key","unknown":{"deep":[1]}}`))
 			if len(r.Data.Results) == 0 || r.Data.Results[0].Title != "Rotate the signing key" || r.Data.Limit != 10 || r.Data.Offset != 0 {

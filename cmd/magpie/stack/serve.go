@@ -111,7 +111,7 @@ func handler(app *wire.App, streams *connection.Server, drain *web.Drain, versio
 		SAML:        saml.New(saml.Options{SAML: app.SAML, TrustedProxies: c.TrustedProxies, Log: app.Log}),
 		SCIM:        scim.New(scim.Options{Accounts: app.Accounts, Directory: app.Directory, BaseURL: c.PublicURL(), TrustedProxies: c.TrustedProxies, Log: app.Log}),
 		OpenAPI:     description,
-		Schema:      graph.SDL(app.REST().Schema),
+		Schema:      rest.Publish("application/graphql", graph.SDL(app.REST().Schema)),
 		Webhooks:    rest.NewWebhooks(app.Webhooks()),
 		Widget:      scripts,
 		Dashboard:   pages,

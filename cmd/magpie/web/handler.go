@@ -28,6 +28,8 @@ const (
 	livePath    = "/livez"
 	readyPath   = "/readyz"
 	metricsPath = "/metrics"
+	// schemaPath is the path of the GraphQL schema in the schema definition language.
+	schemaPath = "/schema.graphql"
 )
 
 // Accounts authenticates session tokens, and personal and service tokens, and knows
@@ -57,8 +59,9 @@ type Options struct {
 	Webhooks http.Handler
 	// OpenAPI serves /openapi.json, with its own CORS policy.
 	OpenAPI http.Handler
-	// Schema is the GraphQL schema in the schema definition language.
-	Schema []byte
+	// Schema serves /schema.graphql, the GraphQL schema in the schema definition language,
+	// with its own CORS policy.
+	Schema http.Handler
 	// Widget serves the scripts for websites.
 	Widget *widget.Handler
 	// Dashboard serves the pages for browsers; nil if the program has none.
@@ -91,7 +94,7 @@ type Options struct {
 func New(o Options) http.Handler {
 	graphql := o.CrossOrigin(graphqlGuard(o, o.GraphQL))
 	probe := newProbes(WorkerOptions{Ready: o.Ready, Drain: o.Drain, Metrics: o.Metrics, MetricsNetworks: o.MetricsNetworks, Log: o.Log})
-	root, schema := rootHandler(o), schemaHandler(o)
+	root := rootHandler(o)
 	routes := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		accesslog.From(r.Context()).SetRoute(o.route(r))
 		switch path := r.URL.Path; {
@@ -110,9 +113,9 @@ func New(o Options) http.Handler {
 		case authorize.Serves(path):
 			o.Authorize.ServeHTTP(w, r)
 		case path == "/openapi.json":
-			serveOpenAPI(w, r, o.OpenAPI)
+			servePublished(w, r, o.OpenAPI)
 		case path == schemaPath:
-			readOnly(w, r, schema)
+			servePublished(w, r, o.Schema)
 		case o.Widget.Serves(path):
 			readOnly(w, r, o.Widget)
 		case probe.serves(path):
@@ -166,8 +169,8 @@ func readOnly(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	next.ServeHTTP(w, r)
 }
 
-// serveOpenAPI is readOnly with preflight requests.
-func serveOpenAPI(w http.ResponseWriter, r *http.Request, next http.Handler) {
+// servePublished is readOnly with preflight requests.
+func servePublished(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 		next.ServeHTTP(w, r)
 		return

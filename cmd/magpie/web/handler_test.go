@@ -63,7 +63,7 @@ func options() web.Options {
 		panic(err)
 	}
 	return web.Options{
-		GraphQL: http.HandlerFunc(whoami), REST: http.HandlerFunc(whoami), MCP: http.HandlerFunc(whoami), Authorize: http.HandlerFunc(whoami), Accounts: accounts{}, OpenAPI: http.HandlerFunc(whoami), Schema: []byte("type Query { x: Int }\n"), Webhooks: http.HandlerFunc(whoami), Widget: scripts,
+		GraphQL: http.HandlerFunc(whoami), REST: http.HandlerFunc(whoami), MCP: http.HandlerFunc(whoami), Authorize: http.HandlerFunc(whoami), Accounts: accounts{}, OpenAPI: http.HandlerFunc(whoami), Schema: http.HandlerFunc(whoami), Webhooks: http.HandlerFunc(whoami), Widget: scripts,
 		CrossOrigin: func(h http.Handler) http.Handler { return h },
 		Ready:       map[string]func(context.Context) error{"database": func(context.Context) error { return nil }},
 		Metrics:     metrics.New("test"), MetricsNetworks: config.Networks{netip.MustParsePrefix("127.0.0.0/8")},
@@ -167,7 +167,7 @@ func TestPaths(t *testing.T) {
 		"/playground/widget.html": 200, "/playground/widget-demo.js": 200, "/widget.js": 200, "/magpie.js": 200, "/magpie.d.ts": 200, "/widget.js/": 404, "/playground/../server.go": 404, "/playground/x": 404,
 		"/playgrounds": 404, "/v1": 200, "/v1/docs/search": 200, "/api/v1/collections": 200, "/v10": 404, "/api": 404,
 		"/favicon.ico": 404, "//": 404, "/graphql/": 404,
-		"/openapi.json": 200, "/openapi.json/": 404, "/openapi.yaml": 404, "/schema.graphql": 401, "/schema.graphql/": 404,
+		"/openapi.json": 200, "/openapi.json/": 404, "/openapi.yaml": 404, "/schema.graphql": 200, "/schema.graphql/": 404,
 	} {
 		got := ask(t, h, http.MethodGet, path, "")
 		if got.status != want {
@@ -180,11 +180,13 @@ func TestPaths(t *testing.T) {
 	if got := ask(t, h, http.MethodPost, "/healthz", ""); got.status != http.StatusMethodNotAllowed || got.header.Get("Allow") == "" {
 		t.Errorf("POST /healthz: %d", got.status)
 	}
-	if got := ask(t, h, http.MethodPost, "/openapi.json", ""); got.status != http.StatusMethodNotAllowed || got.header.Get("Allow") == "" {
-		t.Errorf("POST /openapi.json: %d", got.status)
-	}
-	if got := ask(t, h, http.MethodOptions, "/openapi.json", "", "Access-Control-Request-Method", "GET"); got.status != http.StatusOK {
-		t.Errorf("preflight of the OpenAPI document: %d", got.status)
+	for _, published := range []string{"/openapi.json", "/schema.graphql"} {
+		if got := ask(t, h, http.MethodPost, published, ""); got.status != http.StatusMethodNotAllowed || got.header.Get("Allow") == "" {
+			t.Errorf("POST %s: %d", published, got.status)
+		}
+		if got := ask(t, h, http.MethodOptions, published, "", "Access-Control-Request-Method", "GET"); got.status != http.StatusOK {
+			t.Errorf("preflight of %s: %d", published, got.status)
+		}
 	}
 	if got := ask(t, h, http.MethodPost, "/widget.js", ""); got.status != http.StatusMethodNotAllowed || got.code() != "method_not_allowed" {
 		t.Errorf("POST /widget.js: %d", got.status)
@@ -302,26 +304,5 @@ func TestPanicsHaveNoDetails(t *testing.T) {
 	defer func() { _ = response.Body.Close() }()
 	if body, err := io.ReadAll(response.Body); err == nil {
 		t.Errorf("an incomplete response ended normally: %q", body)
-	}
-}
-
-func TestTheSchemaIsForSignedInPeople(t *testing.T) {
-	t.Parallel()
-	h := web.New(options())
-	got := ask(t, h, http.MethodGet, "/schema.graphql", "", "Authorization", "Bearer good")
-	tag := got.header.Get("ETag")
-	if got.status != http.StatusOK || got.body != "type Query { x: Int }\n" || tag == "" || got.header.Get("Cache-Control") != "private, no-cache" {
-		t.Fatalf("%d %q %v", got.status, got.body, got.header)
-	}
-	if got := ask(t, h, http.MethodGet, "/schema.graphql", "", "Authorization", "Bearer good", "If-None-Match", tag); got.status != http.StatusNotModified || got.body != "" {
-		t.Errorf("with its tag: %d %q", got.status, got.body)
-	}
-	for _, given := range []string{"Bearer bad", "Bearer svc_pk_x", "Basic good", ""} {
-		if got := ask(t, h, http.MethodGet, "/schema.graphql", "", "Authorization", given, "If-None-Match", tag); got.status != http.StatusUnauthorized {
-			t.Errorf("%q: %d", given, got.status)
-		}
-	}
-	if got := ask(t, h, http.MethodPost, "/schema.graphql", "", "Authorization", "Bearer good"); got.status != http.StatusMethodNotAllowed {
-		t.Errorf("POST: %d", got.status)
 	}
 }
