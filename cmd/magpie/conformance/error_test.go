@@ -102,9 +102,10 @@ func errorCases() map[string]check {
 			found(t, "deep where nobody looks", s.search(t, `{"query":"q","x":`+strings.Repeat("[", 5000)+strings.Repeat("]", 5000)+`}`))
 			contentTypes(t, s)
 		},
-		"7 402 billing query limit exceeded": func(t *testing.T, s *site) { overQuota(t, s) },
-		"8 402 on search and chat":           func(t *testing.T, s *site) { overQuota(t, s) },
-		"design quota":                       func(t *testing.T, s *site) { overQuota(t, s) },
+		"7 402 billing query limit exceeded":   func(t *testing.T, s *site) { overQuota(t, s) },
+		"8 402 on search and chat":             func(t *testing.T, s *site) { overQuota(t, s) },
+		"design quota":                         func(t *testing.T, s *site) { overQuota(t, s) },
+		"design quota: while a query is typed": typingIsATenth,
 	}
 }
 

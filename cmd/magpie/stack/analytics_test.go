@@ -32,6 +32,15 @@ func TestAClickIsFoundByTheRequestOfItsSearch(t *testing.T) {
 		t.Fatalf("%d %+v %v", response.StatusCode, found, err)
 	}
 	request := response.Header.Get(requestid.Header)
+	// The letters typed before are no questions.
+	for _, typed := range []*http.Response{
+		s.request(http.MethodPost, "/v1/docs/search", "application/json", encode(t, map[string]any{"query": canary[:4], "prefix": true}), "X-Service-Key", ada.secretKey),
+		s.request(http.MethodGet, "/v1/docs/suggest?q="+canary[:4], "", nil, "X-Service-Key", ada.secretKey),
+	} {
+		if body, err := io.ReadAll(typed.Body); err != nil || typed.StatusCode != http.StatusOK || !strings.Contains(string(body), canary) {
+			t.Errorf("%s: %d %s, %v", typed.Request.URL, typed.StatusCode, body, err)
+		}
+	}
 	stream := s.request(http.MethodPost, "/v1/chat/stream", "application/json", encode(t, map[string]any{"message": "Where is the " + canary + "?"}),
 		"X-Service-Key", ada.secretKey)
 	if _, err := io.ReadAll(stream.Body); err != nil {
