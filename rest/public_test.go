@@ -224,6 +224,36 @@ func TestTheLimitOfAKeyOverridesTheDefault(t *testing.T) {
 	}
 }
 
+func TestEventsOfVisitorsHaveARateLimitOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t, func(o *rest.Options) { o.Limits.Publishable = 2 })
+	tell := func(remote, origin string) *httptest.ResponseRecorder {
+		r := request(http.MethodPost, "/v1/docs/events", `{"type":"click","request_id":"`+visitID+`","result_id":"`+messageID+`","position":1}`,
+			"X-Service-Key", publishableKey, "Origin", origin)
+		r.RemoteAddr = remote
+		return h.send(r)
+	}
+	for _, c := range []struct {
+		remote, origin string
+		want           int
+	}{
+		{"192.0.2.1:1000", "https://evil.example.com", 403}, {"192.0.2.1:1000", "https://docs.example.com", 202}, {"192.0.2.1:1001", "https://docs.example.com", 202},
+		{"192.0.2.1:1002", "https://docs.example.com", 429}, {"192.0.2.2:1000", "https://docs.example.com", 202},
+	} {
+		if got := tell(c.remote, c.origin); got.Code != c.want || (got.Header().Get("Retry-After") == "30") != (c.want == 429) {
+			t.Errorf("%+v: %d, Retry-After %q: %s", c, got.Code, got.Header().Get("Retry-After"), got.Body)
+		}
+	}
+	if calls := len(h.calls); calls != 3 {
+		t.Errorf("%d events are recorded, want 3", calls)
+	}
+	page := search("X-Service-Key", publishableKey, "Origin", "https://docs.example.com")
+	page.RemoteAddr = "192.0.2.1:1003"
+	if got := h.send(page); got.Code != 200 || got.Header().Get("X-RateLimit-Remaining") != "1" {
+		t.Errorf("a search after the events: %d, %s remain", got.Code, got.Header().Get("X-RateLimit-Remaining"))
+	}
+}
+
 // limited is a KeyAuthenticator with one key that has a rate limit.
 type limited struct {
 	own         *int

@@ -99,7 +99,7 @@ func TestAClickIsFoundByTheRequestOfItsSearch(t *testing.T) {
 	}
 	// A page of a visitor tells of a click with the id that the server chose.
 	visit := s.request(http.MethodPost, "/v1/docs/events", "application/json",
-		encode(t, map[string]any{"type": "click", "request_id": request, "result_id": found.Data.Results[0].ID, "position": 0}), "X-Service-Key", ada.secretKey)
+		encode(t, map[string]any{"type": "click", "request_id": request, "result_id": found.Data.Results[0].ID, "position": 0}), "X-Service-Key", ada.publishableKey, "Origin", "https://www.example.com")
 	told, err := io.ReadAll(visit.Body)
 	if err != nil || visit.StatusCode != http.StatusAccepted || !strings.Contains(string(told), `"accepted":1,"duplicates":0,"unknown":0`) {
 		t.Errorf("%d %s, %v", visit.StatusCode, told, err)

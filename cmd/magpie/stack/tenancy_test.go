@@ -21,7 +21,7 @@ type belongings struct {
 	plan                                       string // a job, as job is
 	conversation, message                      string // of a chat, and its answer
 	agent, template, memory, run, dialogue     string // dialogue is the conversation of the run
-	key, secretKey                             string
+	key, publishableKey, secretKey             string
 	minted                                     string // a token
 	integration, event                         string // of inbound integrations
 	automation, automated                      string // and a run of it
@@ -50,8 +50,8 @@ func (s *service) furnish(name string) belongings {
 			Edges []struct{ Node struct{ ID string } }
 		}
 		CreateAPIKey struct {
-			SecretKey string
-			APIKey    struct{ ID string } `json:"apiKey"`
+			PublishableKey, SecretKey string
+			APIKey                    struct{ ID string } `json:"apiKey"`
 		}
 		Conversation struct {
 			Messages struct {
@@ -73,7 +73,7 @@ func (s *service) furnish(name string) belongings {
 	b.plan = planned.PlanSync.ID
 	s.watchOverSSE(b.plan)
 	s.graphql(&rows, `query($c: ID!) { documents(connectorId: $c) { edges { node { id } } } syncItems(connectorId: $c) { edges { node { id } } } }`, map[string]any{"c": b.connector})
-	s.graphql(&rows, `mutation($c: [ID!]) { createAPIKey(input: {name: "Site", allowedHosts: ["*"], allowedCollections: $c}) { secretKey apiKey { id } } }`,
+	s.graphql(&rows, `mutation($c: [ID!]) { createAPIKey(input: {name: "Site", allowedHosts: ["*"], allowedCollections: $c}) { publishableKey secretKey apiKey { id } } }`,
 		map[string]any{"c": []string{b.collection}})
 	talk := s.request(http.MethodPost, "/graphql", "application/json", encode(s.t, map[string]any{
 		"query": `subscription { chat(input: {message: "Where is the ` + canary + `?"}) { __typename } }`,
@@ -95,7 +95,7 @@ func (s *service) furnish(name string) belongings {
 	}
 	s.graphql(&read, `query($d: ID!) { document(id: $d) { passages(first: 1) { edges { node { id } } } } }`, map[string]any{"d": b.document})
 	b.passage = read.Document.Passages.Edges[0].Node.ID
-	b.key, b.secretKey = rows.CreateAPIKey.APIKey.ID, rows.CreateAPIKey.SecretKey
+	b.key, b.publishableKey, b.secretKey = rows.CreateAPIKey.APIKey.ID, rows.CreateAPIKey.PublishableKey, rows.CreateAPIKey.SecretKey
 	s.graphql(&rows, `query($c: ID!) { conversation(id: $c) { messages(first: 2) { edges { node { id role } } } } }`, map[string]any{"c": b.conversation})
 	for _, m := range rows.Conversation.Messages.Edges {
 		if m.Node.Role == "ASSISTANT" {
