@@ -239,7 +239,15 @@ type Hit struct {
 	HeadingPath  []string       `json:"headingPath"`
 	UpdatedAt    *time.Time     `json:"updatedAt"`
 	Metadata     map[string]any `json:"metadata"`
+	Duplicates   *Duplicates    `json:"duplicates"` // nil for none
 	Explanation  *Explanation   `json:"explanation,omitempty"`
+}
+
+// Duplicates are the passages with the same or nearly the same text that a result stands
+// for, too.
+type Duplicates struct {
+	Count    int      `json:"count"`
+	Versions []string `json:"versions"` // but the result's own, the newest first
 }
 
 // SearchResults is a page of search results.

@@ -207,20 +207,23 @@ func TestTheSameOutputOverHTTPAndOnTheStores(t *testing.T) {
 	over.ok("collections", "create", "Handbook", "--description", "All of it")
 	over.ok("connectors", "create", "--name", "Files", "--type", "file_upload", "--collection", "Handbook")
 	folder := t.TempDir()
-	for name, content := range map[string]string{"holidays.md": "# Holidays\n\nEverybody has thirty days of holidays.\n", "keys.md": "# Keys\n\nRotate the signing key every year.\n"} {
+	for name, content := range map[string]string{
+		"holidays.md": "# Holidays\n\nEverybody has thirty days of holidays.\n", "keys.md": "# Keys\n\nRotate the signing key every year.\n",
+		"old.md": "---\nversion: v1\n---\n# Lighthouse\n\nThe lamp burns all night.\n", "new.md": "---\nversion: v2\n---\n# Lighthouse\n\nThe lamp burns all night.\n",
+	} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var upload struct{ Uploaded int }
-	if over.read(&upload, "files", "upload", "Files", folder); upload.Uploaded != 2 {
+	if over.read(&upload, "files", "upload", "Files", folder); upload.Uploaded != 4 {
 		t.Fatalf("%+v", upload)
 	}
 	var job struct {
 		ID, Status string
 		Stats      struct{ Added int }
 	}
-	if over.read(&job, "sync", "start", "Files"); job.Status != "COMPLETED" || job.Stats.Added != 2 {
+	if over.read(&job, "sync", "start", "Files"); job.Status != "COMPLETED" || job.Stats.Added != 4 {
 		t.Fatalf("%+v", job)
 	}
 	over.ok("agents", "create", "Helper", "--prompt", "You help.", "--tool", "search_documents")
@@ -250,6 +253,14 @@ func TestTheSameOutputOverHTTPAndOnTheStores(t *testing.T) {
 			t.Errorf("%q: over HTTP %+v\non the stores %+v", arguments, far, near)
 		}
 	}
+	for flag, collapsed := range map[string]bool{"--collapse": true, "--no-collapse": false} {
+		for format, copies := range map[string]string{"--json=false": "Nearly the same in v1", "--json": `"versions": [`} {
+			far, near := over.run("search", "burning lamp", flag, format), on.run("search", "burning lamp", flag, format)
+			if far.code != 0 || times(far.out) != times(near.out) || strings.Contains(far.out, copies) != collapsed || (strings.Count(far.out, "all night") == 1) != collapsed {
+				t.Errorf("%s %s: over HTTP %+v\non the stores %+v", flag, format, far, near)
+			}
+		}
+	}
 	over.ok("documents", "delete", "holidays.md", "--yes")
 	if out := on.ok("documents"); strings.Contains(out, "holidays.md") || !strings.Contains(out, "keys.md") {
 		t.Errorf("%s", out)
@@ -258,7 +269,7 @@ func TestTheSameOutputOverHTTPAndOnTheStores(t *testing.T) {
 
 // times removes what differs between two requests.
 func times(text string) string {
-	return regexp.MustCompile(`(?m)"(lastUsedAt|lastAddress|dataAge|ageSeconds|to|from)": .*$|\d{4}-\d\d-\d\d \d\d:\d\d`).ReplaceAllString(text, "")
+	return regexp.MustCompile(`(?m)"(lastUsedAt|lastAddress|dataAge|ageSeconds|to|from|tookMs)": .*$|\d{4}-\d\d-\d\d \d\d:\d\d`).ReplaceAllString(text, "")
 }
 
 func lines(text string) int { return strings.Count(text, "\n") }

@@ -11,7 +11,8 @@ import (
 type searchCommand struct {
 	Query []string `arg:"" help:"What to look for."`
 	searchFlags
-	Explain bool `help:"Explain the score of each result: matching words, similarity, second pass, order and confidence."`
+	Collapse bool `default:"true" negatable:"" help:"Show the same text in several versions once, or (--no-collapse) each time."`
+	Explain  bool `help:"Explain the score of each result: matching words, similarity, second pass, order and confidence."`
 }
 
 // searchFlags are the flags of a search.
@@ -66,7 +67,7 @@ func (c searchCommand) Run(r *runtime) error {
 		if err != nil {
 			return err
 		}
-		input["highlight"], input["explain"] = true, c.Explain
+		input["highlight"], input["collapse"], input["explain"] = true, c.Collapse, c.Explain
 		var answer struct {
 			Search client.SearchResults `json:"search"`
 		}
@@ -87,6 +88,9 @@ func printHits(c *console.Console, found client.SearchResults) {
 		if where := place(hit); where != "" {
 			c.Printf("    %s\n", c.Faint(where))
 		}
+		if hit.Duplicates != nil {
+			c.Printf("    %s\n", c.Faint(copies(hit.Duplicates)))
+		}
 		c.Printf("%s\n", c.Wrap(c.Snippet(hit.Snippet), "    "))
 		if hit.Explanation != nil {
 			printExplanation(c, hit.Explanation)
@@ -98,6 +102,18 @@ func printHits(c *console.Console, found client.SearchResults) {
 		return
 	}
 	c.Note("%d of %d results in %.1f ms", len(found.Results), found.Total, found.TookMs)
+}
+
+// copies says what a result stands for besides itself.
+func copies(d *client.Duplicates) string {
+	switch {
+	case len(d.Versions) > 0:
+		return "Nearly the same in " + strings.Join(d.Versions, ", ")
+	case d.Count == 1:
+		return "One copy of it is left out"
+	default:
+		return fmt.Sprintf("%d copies of it are left out", d.Count)
+	}
 }
 
 // place says where a passage stands: headings, version, address.
