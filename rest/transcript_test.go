@@ -62,6 +62,7 @@ func examples() map[string][]example {
 			{target: "/v1/docs/search"},
 			{target: "/v1/docs/search", body: `{"query":"counted que","prefix":true,"distinct":"document","facets":["section","date"],"facet_limit":3}`},
 			{target: "/v1/docs/search", body: `{"query":"q","prefix":"yes"}`}, {target: "/v1/docs/search", body: `{"query":"q","distinct":"metadata."}`},
+			{target: "/v1/docs/search", body: `{"query":"queues","collapse":false}`}, {target: "/v1/docs/search", body: `{"query":"q","collapse":0}`},
 			{target: "/v1/docs/search", body: `{"query":"q","facets":"section"}`}, {target: "/v1/docs/search", body: `{"query":"q","facets":["collection"]}`},
 		},
 		"GET /v1/docs/search": {

@@ -69,6 +69,19 @@ func decisionCases() map[string]check {
 				t.Errorf("%+v", empty)
 			}
 		},
+		"design search: correction of words": func(t *testing.T, s *site) {
+			for what, a := range map[string]answer{
+				"POST": s.search(t, `{"query":"the Ligthhouse book","min_score":0}`), "GET": s.get(t, "query=the+Ligthhouse+book&min_score=0"),
+			} {
+				r := found(t, what, a)
+				if !strings.Contains(a.body, `"did_you_mean":"the Lighthouse book","corrected":[{"from":"Ligthhouse","to":"Lighthouse"}]`) || !slices.Contains(r.titles(), "Long guide") {
+					t.Errorf("%s: %s", what, a.body)
+				}
+			}
+			if a := s.search(t, `{"query":"the lighthouse book"}`); len(found(t, "nothing to correct", a).Data.Results) == 0 || strings.Contains(a.body, `"did_you_mean"`) || strings.Contains(a.body, `"corrected"`) {
+				t.Errorf("%s", a.body)
+			}
+		},
 		"design ranges": func(t *testing.T, s *site) {
 			for field, bad := range map[string]string{"limit": "1000", "offset": "-5", "min_score": "7"} {
 				invalid(t, field, s.search(t, `{"query":"lighthouse","`+field+`":`+bad+`}`), field)

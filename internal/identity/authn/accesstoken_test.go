@@ -65,6 +65,28 @@ func TestAScannerRecognizesATokenWithoutACall(t *testing.T) {
 	}
 }
 
+func TestTheAuditLogHasTheCreationOfAServiceToken(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	owner, _ := h.workspace(t, "ada@example.com")
+	made, err := h.accounts.CreateServiceToken(owner, authn.TokenDraft{Name: "CI", Role: viewer.RoleEditor, Groups: []viewer.Group{"SEARCH"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, _ := viewer.From(owner)
+	entries, err := h.db.Ent.AuditEntry.Query().Where(auditentry.Action("token.create")).All(system(t))
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("%+v %v", entries, err)
+	}
+	e := entries[0]
+	if e.WorkspaceID != v.Workspace || e.ActorID == nil || *e.ActorID != v.Subject || e.TargetKind != "token" || e.TargetID == nil || *e.TargetID != made.Row.ID || e.TargetName != "CI" {
+		t.Errorf("%+v", e)
+	}
+	if changes := fmt.Sprint(e.Changes); !strings.Contains(changes, "EDITOR") || !strings.Contains(changes, "SEARCH") || strings.Contains(fmt.Sprint(e), made.Secret) {
+		t.Errorf("the changes are %s", changes)
+	}
+}
+
 func TestAMalformedTokenIsRefusedWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
