@@ -165,14 +165,26 @@ func (s *service) decode(into any, response *http.Response) {
 // connector makes a collection with a connector for files.
 func (s *service) connector() (id string) {
 	s.t.Helper()
+	id, _ = s.connectorOf("")
+	return id
+}
+
+// connectorOf creates a collection with an embedding model, the default one when empty,
+// and a connector for uploads.
+func (s *service) connectorOf(model string) (id, collection string) {
+	s.t.Helper()
 	var made struct {
 		CreateCollection struct{ ID string }
 		CreateConnector  struct{ ID string }
 	}
-	s.graphql(&made, `mutation { createCollection(input: {name: "Docs"}) { id } }`, nil)
+	input := map[string]any{"name": strings.TrimSpace("Docs " + model)}
+	if model != "" {
+		input["embeddingModel"] = model
+	}
+	s.graphql(&made, `mutation($i: CreateCollectionInput!) { createCollection(input: $i) { id } }`, map[string]any{"i": input})
 	s.graphql(&made, `mutation($c: ID!) { createConnector(input: {name: "Files", type: "file_upload", collection: $c}) { id } }`,
 		map[string]any{"c": made.CreateCollection.ID})
-	return made.CreateConnector.ID
+	return made.CreateConnector.ID, made.CreateCollection.ID
 }
 
 // upload sends files as a multipart form of the GraphQL multipart request convention.

@@ -2,13 +2,23 @@ package stack_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/magpie-search/magpie/cmd/magpie/stack"
+	"github.com/magpie-search/magpie/cmd/magpie/web"
+	"github.com/magpie-search/magpie/cmd/magpie/wire"
 )
 
 // embeddingService speaks the OpenAI embeddings protocol, until it hangs.
@@ -16,14 +26,32 @@ type embeddingService struct {
 	address string
 	hangs   atomic.Bool
 	asked   atomic.Int64
+
+	mu     sync.Mutex
+	models map[string][]string // those that were asked for a text
+}
+
+// modelsFor returns the models that were asked for texts with a part.
+func (s *embeddingService) modelsFor(part string) (models []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for text, asked := range s.models {
+		if strings.Contains(text, part) {
+			models = append(models, asked...)
+		}
+	}
+	return models
 }
 
 func newEmbeddingService(t *testing.T) *embeddingService {
 	t.Helper()
-	s := &embeddingService{}
+	s := &embeddingService{models: map[string][]string{}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.asked.Add(1)
-		var request struct{ Input []string }
+		var request struct {
+			Model string
+			Input []string
+		}
 		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
@@ -32,6 +60,11 @@ func newEmbeddingService(t *testing.T) *embeddingService {
 			<-r.Context().Done()
 			return
 		}
+		s.mu.Lock()
+		for _, text := range request.Input {
+			s.models[text] = append(s.models[text], request.Model)
+		}
+		s.mu.Unlock()
 		var data []string
 		for i, text := range request.Input {
 			data = append(data, fmt.Sprintf(`{"object": "embedding", "index": %d, "embedding": [%d, %d, 1, 1]}`, i, 1+len(text)%7, 1+strings.Count(text, "e")))
@@ -65,10 +98,81 @@ func (s *service) ask(key, question string) searchAnswer {
 	return got.Data
 }
 
+// twoModels searches two collections of different models, each with its own.
+func (s *service) twoModels(models *embeddingService) {
+	s.t.Helper()
+	first, ofFirst := s.connectorOf("m")
+	second, ofSecond := s.connectorOf("second")
+	for _, c := range []struct{ connector, collection, model, text, question string }{
+		{first, ofFirst, "m", "Herons wade.", "where do herons wade"}, {second, ofSecond, "m-2", "Storks nest.", "where do storks nest"},
+	} {
+		_ = s.upload(c.connector, map[string]string{"birds.md": c.text}).Body.Close()
+		s.watchOverSSE(s.startSync(c.connector))
+		var found struct {
+			Search struct {
+				Results  []struct{ Snippet string }
+				Warnings []string
+			}
+		}
+		comes(s.t, "the model answers in time", func() bool {
+			s.graphql(&found, `query($q: String!, $c: ID!) { search(input: {query: $q, collection: $c, minScore: 0}) { warnings results { snippet } } }`,
+				map[string]any{"q": c.question, "c": c.collection})
+			return len(found.Search.Warnings) == 0
+		})
+		if len(found.Search.Results) != 1 || !strings.Contains(found.Search.Results[0].Snippet, strings.Fields(c.text)[0]) {
+			s.t.Errorf("a search with the model %s: %+v", c.model, found)
+		}
+		for _, text := range []string{c.text, c.question} {
+			if asked := models.modelsFor(text); len(asked) == 0 || slices.ContainsFunc(asked, func(m string) bool { return m != c.model }) {
+				s.t.Errorf("for %q the models %v were asked, want %s", text, asked, c.model)
+			}
+		}
+	}
+	// Of both collections, each vector is compared with those of its model.
+	s.graphql(new(struct{}), `{ search(input: {query: "herons and storks", minScore: 0}) { total } }`, nil)
+	comes(s.t, "both models are asked", func() bool {
+		asked := models.modelsFor("herons and storks")
+		return slices.Contains(asked, "m") && slices.Contains(asked, "m-2")
+	})
+}
+
+// fingerprintsAtStart starts another process, which takes the fingerprint of a model that a
+// collection has.
+func (s *service) fingerprintsAtStart(model string) {
+	s.t.Helper()
+	pool := s.app.DB.Pool
+	if _, err := pool.Exec(s.t.Context(), "delete from embedding_fingerprints"); err != nil {
+		s.t.Fatal(err)
+	}
+	other, err := wire.Open(s.t.Context(), s.app.Config, slog.New(slog.DiscardHandler))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	listener, err := web.Listen(s.t.Context(), "127.0.0.1:0")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	served, err := stack.Serve(s.t.Context(), other, listener, "test", false)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	comes(s.t, "a process takes the fingerprint of the model when it starts", func() (taken bool) {
+		err := pool.QueryRow(s.t.Context(), "select exists (select from embedding_fingerprints where model = $1)", model).Scan(&taken)
+		return err == nil && taken
+	})
+	if err := errors.Join(served.Stop(s.t.Context()), other.Close()); err != nil {
+		s.t.Error(err)
+	}
+}
+
 func TestAHangingEmbeddingModelCostsOneSearchASecond(t *testing.T) {
 	t.Parallel()
 	model := newEmbeddingService(t)
-	s := start(t, map[string]string{"EMBEDDING_BASE_URL": model.address, "EMBEDDING_MODEL": "m", "EMBEDDING_DIMENSIONS": "4"})
+	file := filepath.Join(t.TempDir(), "models.json")
+	if err := os.WriteFile(file, []byte(`[{"name": "second", "provider": "openai", "base_url": "`+model.address+`", "model": "m-2", "dimensions": 4}]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, map[string]string{"EMBEDDING_BASE_URL": model.address, "EMBEDDING_MODEL": "m", "EMBEDDING_DIMENSIONS": "4", "EMBEDDING_CONFIG": file})
 	connector := s.connector()
 	_ = s.upload(connector, map[string]string{"tides.md": "# Tides\n\nHigh water comes twice a day.\n", "rivers.md": "# Rivers\n\nLow water comes in summer.\n"}).Body.Close()
 	s.watchOverSSE(s.startSync(connector))
@@ -77,6 +181,7 @@ func TestAHangingEmbeddingModelCostsOneSearchASecond(t *testing.T) {
 	key := made.CreateAPIKey.SecretKey
 
 	comes(t, "the model answers in time", func() bool { return len(s.ask(key, "high water").Warnings) == 0 })
+	s.fingerprintsAtStart("m")
 	before := model.asked.Load()
 	if got := s.ask(key, "high water"); len(got.Warnings) != 0 || model.asked.Load() != before {
 		t.Errorf("a question asked again: %+v, %d calls", got, model.asked.Load()-before)
@@ -107,4 +212,5 @@ func TestAHangingEmbeddingModelCostsOneSearchASecond(t *testing.T) {
 		n++
 		return len(s.ask(key, fmt.Sprint("water in month ", n)).Warnings) == 0
 	})
+	s.twoModels(model)
 }
