@@ -35,7 +35,11 @@ func TestReading(t *testing.T) {
 	for shelf := range 300 {
 		fmt.Fprintf(&stock, "## Shelf %d\n\n%s\n", shelf, strings.Repeat(fmt.Sprintf("Part %d of the machine stands here. ", shelf), 30))
 	}
-	m.Upload(connector, map[string]string{"cellar/old.md": hostile, "cellar/stock.md": stock.String()})
+	fire := "# Fire drill\n\n" + strings.Repeat("When the siren sounds, leave the house and wait at the oak. ", 4)
+	m.Upload(connector, map[string]string{
+		"cellar/old.md": hostile, "cellar/stock.md": stock.String(), "cellar/fire.md": fire, "attic/fire.md": fire,
+		"pump/2.md": "---\nversion: v2\n---\n# Pump\n\nThe pump needs grease.\n", "pump/1.md": "---\nversion: v1\n---\n# Pump\n\nThe pump needs grease.\n",
+	})
 	m.Member("VIEWER")
 	s := newWebSite(t, "lamps")
 	crawler := m.make(t, `mutation($c: ID!, $config: Map!) { createConnector(input: {name: "Guide", type: "web_crawler", collection: $c, config: $config}) { id } }`,
@@ -162,6 +166,13 @@ func searchFlow(p *person) {
 	p.Until(`all("main mark").some((e) => e.parentElement.innerText.includes("onerror"))`) // a passage of hostile, as text
 	p.Is(`document.querySelectorAll("main script, main img, main iframe, main a[href^=javascript], main [onclick]").length`, "0")
 	p.Is(`typeof harmed`, "undefined")
+
+	p.fill("Search the documents", "siren oak")
+	p.Press("\r")
+	p.sees("One copy of it is left out")
+	p.fill("Search the documents", "pump grease")
+	p.Press("\r")
+	p.sees("Nearly the same in v1")
 
 	p.fill("Search the documents", "xylophone")
 	p.Press("\r")
