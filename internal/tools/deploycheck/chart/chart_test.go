@@ -90,10 +90,9 @@ func full() map[string]any {
 			"BASE_URL": "https://magpie.example.com", "QUERY_LIMIT": float64(1000000), "UPLOAD_LIMIT": float64(10485760), "SECRET_RATE_LIMIT": int64(5000000),
 			"DEFAULT_MIN_SCORE": 0.25, "ACCESS_LOG": false,
 		},
-		"files":                         map[string]any{"existingClaim": "files"},
-		"serve":                         map[string]any{"autoscaling": map[string]any{"enabled": true}},
-		"ingress":                       map[string]any{"enabled": true, "className": "nginx", "host": "magpie.example.com", "tlsSecret": "certificate"},
-		"terminationGracePeriodSeconds": float64(1000000),
+		"files":   map[string]any{"existingClaim": "files"},
+		"serve":   map[string]any{"autoscaling": map[string]any{"enabled": true}},
+		"ingress": map[string]any{"enabled": true, "className": "nginx", "host": "magpie.example.com", "tlsSecret": "certificate"},
 	}
 }
 
@@ -140,11 +139,6 @@ func TestTheChartRendersEverything(t *testing.T) {
 	} {
 		if got := at(t, objects["ConfigMap test"], "data", name); got != want {
 			t.Errorf("%s is %#v, want %q", name, got, want)
-		}
-	}
-	for _, name := range []string{"Deployment test-serve", "Deployment test-worker"} {
-		if got := at(t, objects[name], "spec", "template", "spec", "terminationGracePeriodSeconds"); got != float64(1000000) {
-			t.Errorf("%s ends after %v", name, got)
 		}
 	}
 	if got := at(t, objects["Ingress test"], "spec", "tls", 0, "secretName"); got != "certificate" {
