@@ -107,6 +107,31 @@ func TestResultsThatRepeatEachOtherAreShownOnce(t *testing.T) {
 	}
 }
 
+// TestNearlyTheSameTextIsMostlyTheSameWords changes words of a text in its next version.
+func TestNearlyTheSameTextIsMostlyTheSameWords(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.tenant()
+	text := backup("the new release")
+	few := strings.NewReplacer("another machine", "another computer", "an empty directory", "an empty folder", "one after another", "one by one").Replace(text)
+	other := strings.ReplaceAll(text, "machine", "ship") // no copy of the text under the other title
+	words := strings.Fields(other)
+	for i := range words {
+		if i%2 == 1 && words[i] != "snapshot" && words[i] != "lighthouse" {
+			words[i] = fmt.Sprintf("word%c%c", 'a'+i%26, 'a'+i/2%26)
+		}
+	}
+	for title, bodies := range map[string][]string{"Few": {text, few}, "Half": {other, strings.Join(words, " ")}} {
+		for i, version := range []string{"1.0", "2.0"} {
+			f.add(id, title+version+".md", "# "+title+"\n\n"+bodies[i], func(r *index.Record) { r.Title, r.Version = title, version })
+		}
+	}
+	want := "Few 2.0 +1 [1.0]|Half 1.0|Half 2.0"
+	if got := strings.Join(f.shown(t.Context(), f.engine, id, search.Query{Text: "lighthouse snapshot", Collapse: true}), "|"); got != want {
+		t.Errorf("shown are %s, want %s", got, want)
+	}
+}
+
 // TestAHiddenVersionIsNeitherShownNorCounted asks as somebody who may not read the newest.
 func TestAHiddenVersionIsNeitherShownNorCounted(t *testing.T) {
 	t.Parallel()
