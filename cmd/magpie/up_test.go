@@ -32,7 +32,7 @@ type dev struct {
 type local struct {
 	t    *testing.T
 	data string
-	docs string
+	docs string // the demo documents; empty for the program's own
 	dir  string // the working directory; empty for that of the test, in the checkout
 }
 
@@ -79,7 +79,10 @@ func (l *local) run(arguments ...string) (string, error) {
 
 func (l *local) up(arguments ...string) dev {
 	l.t.Helper()
-	out, err := l.run(append([]string{"--json", "up", "--demo-docs", l.docs}, arguments...)...)
+	if l.docs != "" {
+		arguments = append(arguments, "--demo-docs", l.docs)
+	}
+	out, err := l.run(append([]string{"--json", "up"}, arguments...)...)
 	if err != nil {
 		log, _ := os.ReadFile(filepath.Join(l.data, "magpie.log"))
 		l.t.Fatalf("up: %v\n%s\n%s", err, out, log)
@@ -254,7 +257,8 @@ func TestDevSyncsAFolderAndReportsTheSync(t *testing.T) {
 	}
 }
 
-// checkSite serves the documents as those of a site. Results link to its pages.
+// checkSite serves the documents as those of a site. Results link to its pages, and what is
+// printed has the address and a key.
 func (l *local) checkSite() {
 	l.t.Helper()
 	path, err := program()
@@ -262,14 +266,31 @@ func (l *local) checkSite() {
 		l.t.Fatal(err)
 	}
 	command := programCommand(path, "--data", l.data, "dev", "--listen", "127.0.0.1:0", "--corpus", l.docs, "--base-url", "https://docs.example.com", "--strip-extension")
+	said, err := os.Create(filepath.Join(l.t.TempDir(), "said"))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer func() { _ = said.Close() }()
+	command.Stdout, command.Stderr = said, said
 	if err := command.Start(); err != nil {
 		l.t.Fatal(err)
 	}
-	var d dev
-	testkit.WaitFor(l.t, "keys to the folder", func() bool {
-		content, err := os.ReadFile(filepath.Join(l.data, "dev.json"))
-		return err == nil && json.Unmarshal(content, &d) == nil
+	var printed string
+	testkit.WaitFor(l.t, "what is printed", func() bool {
+		content, err := os.ReadFile(said.Name())
+		printed = string(content)
+		return err == nil && strings.Contains(printed, "Ctrl+C")
 	})
+	var d dev
+	if content, err := os.ReadFile(filepath.Join(l.data, "dev.json")); err != nil || json.Unmarshal(content, &d) != nil {
+		l.t.Errorf("%v %s", err, content)
+	}
+	for _, want := range []string{"Open " + d.BaseURL, "sign in       " + d.AdminEmail + "  " + d.AdminPassword, "curl -H 'X-Service-Key: svc_sk_", d.SecretKey + "' '" + d.BaseURL + "/v1/docs/search?query="} {
+		if !strings.Contains(printed, want) {
+			l.t.Errorf("%q is missing in:\n%s", want, printed)
+		}
+	}
+	l.checkOrigins(d.BaseURL)
 	status, body := post(l.t, d.BaseURL+"/v1/docs/search", `{"query": "install it", "min_score": 0}`, "X-Service-Key", d.SecretKey)
 	if status != http.StatusOK || !strings.Contains(body, `"url":"https://docs.example.com/v2/start`) {
 		l.t.Errorf("%d %s", status, body)
@@ -279,6 +300,28 @@ func (l *local) checkSite() {
 	}
 	if err := command.Wait(); err != nil {
 		l.t.Error(err)
+	}
+}
+
+// checkOrigins asks as browsers do before a page of another origin calls /graphql.
+func (l *local) checkOrigins(address string) {
+	l.t.Helper()
+	for origin, want := range map[string]string{"http://localhost:5173": "http://localhost:5173", "https://evil.example.com": ""} {
+		r, err := http.NewRequestWithContext(l.t.Context(), http.MethodOptions, address+"/graphql", http.NoBody)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		r.Header.Set("Origin", origin)
+		r.Header.Set("Access-Control-Request-Method", http.MethodPost)
+		r.Header.Set("Access-Control-Request-Headers", "authorization,content-type")
+		response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if got := response.Header.Get("Access-Control-Allow-Origin"); got != want {
+			l.t.Errorf("a page of %s: %d, allowed is %q", origin, response.StatusCode, got)
+		}
 	}
 }
 
@@ -313,12 +356,16 @@ func TestDevUsesConfiguredServices(t *testing.T) {
 func TestDemoLeavesNothingRunning(t *testing.T) {
 	t.Parallel()
 	l := newLocal(t)
-	for range 2 { // the demonstration is repeatable
+	for _, c := range []struct{ dir, bucket string }{
+		{t.TempDir(), "The bucket is left out"}, // the documents are in the program, the server of the bucket is not
+		{"", "the bucket is synced"},            // the demonstration is repeatable
+	} {
+		l.dir = c.dir
 		out, err := l.run("demo")
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		for _, want := range []string{"POST /v1/docs/search", "*signing*", "POST /v1/chat/stream", "[1]", "the bucket is synced", "Open http://127.0.0.1:", "sign in"} {
+		for _, want := range []string{"POST /v1/docs/search", "*signing*", "POST /v1/chat/stream", "[1]", c.bucket, "Open http://127.0.0.1:", "sign in"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("%q is missing in:\n%s", want, out)
 			}
@@ -350,8 +397,13 @@ func TestUpFindsAFreePort(t *testing.T) {
 		defer func() { _ = listener.Close() }()
 	} // otherwise another program uses the port
 	l := newLocal(t)
-	if d := l.up(); d.BaseURL == "http://127.0.0.1:8080" || !strings.HasPrefix(d.BaseURL, "http://127.0.0.1:") {
+	l.dir, l.docs = t.TempDir(), "" // nothing of a checkout
+	d := l.up()
+	if d.BaseURL == "http://127.0.0.1:8080" || !strings.HasPrefix(d.BaseURL, "http://127.0.0.1:") {
 		t.Errorf("%+v", d)
+	}
+	if status, body := post(t, d.BaseURL+"/v1/docs/search", `{"query": "rotate the signing key"}`, "X-Service-Key", d.SecretKey); status != http.StatusOK || !strings.Contains(body, `"title":"`) {
+		t.Errorf("the program's own documents: %d %s", status, body)
 	}
 	other := newLocal(t)
 	occupied, err := net.Listen("tcp", "127.0.0.1:0")
