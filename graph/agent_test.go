@@ -153,7 +153,7 @@ func TestHostileAgentsAreRefused(t *testing.T) {
 		{map[string]any{"name": long(201)}, "invalid_request", "name: must have at most 200 characters"},
 		{map[string]any{"name": "a\x07b"}, "invalid_request", "name: must not have control characters"},
 		{map[string]any{"description": long(4001)}, "invalid_request", "description: must have"},
-		{map[string]any{"description": "a\x00"}, "invalid_request", "description: must be text"},
+		{map[string]any{"description": "a\x00"}, "invalid_request", "description: must not contain the character U+0000"},
 		{map[string]any{"systemPrompt": "\n"}, "invalid_request", "systemPrompt: must not be blank"},
 		{map[string]any{"systemPrompt": long(32001)}, "invalid_request", "systemPrompt: must have"},
 		{map[string]any{"tools": []any{"calculate", "rm_rf"}}, "invalid_request", "tools[1]: must be one of search_documents"},

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/magpie-search/magpie/internal/apierr/check"
 )
 
 // kind is the type of a value in requests.
@@ -89,7 +91,7 @@ func (b *bounds) check(value any) string {
 
 // checkItem returns the problem of an item of a list, or "".
 func (f *field) checkItem(s string) (problem string) {
-	if problem := checkText(s); problem != "" {
+	if problem := check.Unstorable(s); problem != "" {
 		return problem
 	}
 	switch _, isID := parseUUID(s); {

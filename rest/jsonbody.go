@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr/check"
 )
 
 // checkContentType fails for a body that is not declared as JSON or is compressed.
@@ -233,7 +234,7 @@ func (f *field) fromJSON(value any) (read any, problem string) {
 		if !ok {
 			return nil, "must be an object"
 		}
-		return inner, checkContent(inner)
+		return inner, check.Unstorable(inner)
 	case freeObjects:
 		return f.freeObjects(value)
 	default:
@@ -255,7 +256,7 @@ func (f *field) freeObjects(value any) (read any, problem string) {
 		if !ok {
 			return nil, "must be an array of objects"
 		}
-		if problem := checkContent(inner); problem != "" {
+		if problem := check.Unstorable(inner); problem != "" {
 			return nil, problem
 		}
 	}
@@ -283,7 +284,7 @@ func uuidsOf(value any) (read any, problem string) {
 // fromText converts a text of a body or query string to a variable, or returns its
 // problem.
 func (f *field) fromText(s string) (read any, problem string) {
-	if problem := checkText(s); problem != "" {
+	if problem := check.Unstorable(s); problem != "" {
 		return nil, problem
 	}
 	switch f.kind {
@@ -397,41 +398,6 @@ func (f *field) checkItems(value any) (index, problem string) {
 		}
 	}
 	return "", ""
-}
-
-// checkText returns the problem of a text that the database cannot store, or "".
-func checkText(s string) (problem string) {
-	if !utf8.ValidString(s) {
-		return "must be UTF-8 text"
-	}
-	if strings.ContainsRune(s, 0) {
-		return "must not contain the character U+0000"
-	}
-	return ""
-}
-
-// checkContent is checkText for all texts of a JSON value.
-func checkContent(value any) (problem string) {
-	switch value := value.(type) {
-	case string:
-		return checkText(value)
-	case []any:
-		for _, item := range value {
-			if problem := checkContent(item); problem != "" {
-				return problem
-			}
-		}
-	case map[string]any:
-		for key, item := range value {
-			if problem := checkText(key); problem != "" {
-				return problem
-			}
-			if problem := checkContent(item); problem != "" {
-				return problem
-			}
-		}
-	}
-	return ""
 }
 
 // parseUUID parses a UUID in the form of 36 characters, in upper or lower case.

@@ -16,6 +16,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr/check"
 )
 
 const (
@@ -143,11 +144,11 @@ func (x *exchange) uploadError(err error) error {
 // readFile reads a file into memory, or into a temporary file when it is large.
 func (x *exchange) readFile(part *multipart.Part, u *uploads) (graphql.Upload, error) {
 	name := part.FileName()
-	if name == "" || name == "." || name == "/" || checkText(name) != "" {
+	if name == "" || name == "." || name == "/" || check.Unstorable(name) != "" {
 		return graphql.Upload{}, apierr.Invalid("files", "every part needs a file name")
 	}
 	file := graphql.Upload{Filename: name, ContentType: part.Header.Get("Content-Type")}
-	if checkText(file.ContentType) != "" {
+	if check.Unstorable(file.ContentType) != "" {
 		file.ContentType = ""
 	}
 	var head bytes.Buffer
@@ -211,7 +212,7 @@ func (x *exchange) readFilePath(part io.Reader) (string, error) {
 	if len(raw) > maxPathBytes {
 		return "", apierr.Invalid("paths", fmt.Sprintf("must have at most %d bytes each", maxPathBytes))
 	}
-	if wrong := checkText(string(raw)); wrong != "" {
+	if wrong := check.Unstorable(string(raw)); wrong != "" {
 		return "", apierr.Invalid("paths", wrong)
 	}
 	return string(raw), nil

@@ -84,6 +84,7 @@ func TestMalformedCallsBecomeFailedResults(t *testing.T) {
 		"null":         {call("a", "echo", `null`), "call a echo {}\nresult a echo ok: said "},
 		"twice coded":  {call("a", "echo", `"{\"text\":\"x\"}"`), "call a echo {\"text\":\"x\"}\nresult a echo ok: said x"},
 		"NUL":          {call("a", "echo", `{"text":"\u0000"}`), "result a echo failed: The arguments must not contain the character U+0000"},
+		"NUL, wrapped": {call("a", "echo", `"{\"text\":\"\\u0000\"}"`), "result a echo failed: The arguments must not contain the character U+0000"},
 		"unknown tool": {call("a", "rm -rf /", `{}`), "call a rm_-rf__ {}\nresult a rm_-rf__ failed: There is no such tool. The tools are: boom, echo, fail, refuse, slow."},
 		"no name":      {call("a", "", `{}`), "call a unnamed {}\nresult a unnamed failed: There is no such tool."},
 		"odd id":       {call("a b/c", "echo", `{}`), "call call_1 echo {}\nresult call_1 echo ok"},

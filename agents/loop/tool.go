@@ -16,6 +16,7 @@ import (
 
 	"github.com/magpie-search/magpie/agents/policy"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr/check"
 	"github.com/magpie-search/magpie/internal/model/llm"
 	"github.com/magpie-search/magpie/internal/safetext"
 	"github.com/magpie-search/magpie/internal/search"
@@ -192,37 +193,15 @@ func parseArguments(call llm.ToolCall) (raw json.RawMessage, params map[string]a
 	if err := json.Unmarshal([]byte(text), &params); err != nil {
 		// Some models wrap the object into a string.
 		var inner string
-		if json.Unmarshal([]byte(text), &inner) == nil && json.Unmarshal([]byte(inner), &params) == nil && params != nil {
-			return json.RawMessage(inner), params, ""
+		if json.Unmarshal([]byte(text), &inner) != nil || json.Unmarshal([]byte(inner), &params) != nil || params == nil {
+			return nil, nil, "The arguments are no JSON object: " + safetext.Truncate(err.Error(), 200)
 		}
-		return nil, nil, "The arguments are no JSON object: " + safetext.Truncate(err.Error(), 200)
+		text = inner
 	}
-	if strings.Contains(text, `\u0000`) && containsNUL(params) {
-		return nil, nil, "The arguments must not contain the character U+0000."
+	if problem := check.Unstorable(params); problem != "" {
+		return nil, nil, "The arguments " + problem + "."
 	}
 	return json.RawMessage(text), params, ""
-}
-
-// containsNUL reports whether a value contains U+0000, which the database
-// cannot store.
-func containsNUL(value any) bool {
-	switch value := value.(type) {
-	case string:
-		return strings.ContainsRune(value, 0)
-	case []any:
-		for _, item := range value {
-			if containsNUL(item) {
-				return true
-			}
-		}
-	case map[string]any:
-		for key, item := range value {
-			if strings.ContainsRune(key, 0) || containsNUL(item) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // truncateResult cuts a result to limit characters and says so at its end.

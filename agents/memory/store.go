@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	entsql "entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
@@ -18,6 +17,7 @@ import (
 	"github.com/magpie-search/magpie/ent/agentmemory"
 	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr/check"
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -294,15 +294,7 @@ func validate(kind *Kind, content *string, importance *float64) (text string, er
 		return "", nil
 	}
 	text = strings.TrimSpace(*content)
-	switch {
-	case text == "":
-		return "", apierr.Invalid("content", "must not be blank")
-	case utf8.RuneCountInString(text) > MaxContent:
-		return "", apierr.Invalid("content", fmt.Sprintf("must have at most %d characters", MaxContent))
-	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-		return "", apierr.Invalid("content", "must be text without NUL characters")
-	}
-	return text, nil
+	return text, check.Text("content", text, MaxContent)
 }
 
 // clampImportance returns a model's importance within 0 to 1.

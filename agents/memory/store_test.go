@@ -55,8 +55,8 @@ func TestInvalidMemoriesAreRejected(t *testing.T) {
 	for field, in := range map[string]memory.Input{
 		"content: must not be blank":              {Content: " \n\t "},
 		"content: must have at most 4000":         {Content: strings.Repeat("ä", 4001)},
-		"content: must be text":                   {Content: "a\x00b"},
-		"content: must be text without":           {Content: "a\xff"},
+		"content: must not contain":               {Content: "a\x00b"},
+		"content: must be UTF-8 text":             {Content: "a\xff"},
 		"kind: must be one of fact":               {Content: "a", Kind: "RUMOUR"},
 		"importance: must be between":             {Content: "a", Importance: &huge},
 		"importance: must be between 0":           {Content: "a", Importance: &negative},

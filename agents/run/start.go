@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -19,6 +17,7 @@ import (
 	"github.com/magpie-search/magpie/ent/conversation"
 	"github.com/magpie-search/magpie/ent/message"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr/check"
 	"github.com/magpie-search/magpie/internal/chat"
 	"github.com/magpie-search/magpie/internal/live/journal"
 	"github.com/magpie-search/magpie/internal/model/llm"
@@ -120,14 +119,10 @@ func (r *Runs) Start(ctx context.Context, in Input) (*ent.AgentRun, error) {
 }
 
 func validate(text string) error {
-	switch {
-	case !utf8.ValidString(text):
-		return apierr.Invalid("message", "must be valid UTF-8")
-	case utf8.RuneCountInString(text) > MaxMessage:
-		return apierr.Invalid("message", "must have at most "+strconv.Itoa(MaxMessage)+" characters")
-	case strings.ContainsRune(text, 0):
-		return apierr.Invalid("message", "must not contain the character U+0000")
-	case !strings.ContainsFunc(text, func(c rune) bool { return unicode.IsGraphic(c) && !unicode.IsSpace(c) }):
+	if err := check.Length("message", text, MaxMessage); err != nil {
+		return err
+	}
+	if !strings.ContainsFunc(text, func(c rune) bool { return unicode.IsGraphic(c) && !unicode.IsSpace(c) }) {
 		return apierr.Invalid("message", "must not be blank")
 	}
 	return nil

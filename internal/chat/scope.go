@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr/check"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -19,20 +21,13 @@ import (
 const maxMessage = 4000
 
 func validate(message string) error {
-	switch {
-	case !utf8.ValidString(message):
-		return apierr.Invalid("message", "must be valid UTF-8")
-	case utf8.RuneCountInString(message) > maxMessage:
+	if utf8.RuneCountInString(message) > maxMessage {
 		return apierr.Invalid("message", "must be at most "+strconv.Itoa(maxMessage)+" characters")
 	}
-	blank := true
-	for _, r := range message {
-		if r == 0 {
-			return apierr.Invalid("message", "must not contain NUL characters")
-		}
-		blank = blank && (unicode.IsSpace(r) || !unicode.IsGraphic(r))
+	if err := check.Storable("message", message); err != nil {
+		return err
 	}
-	if blank {
+	if !strings.ContainsFunc(message, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }) {
 		return apierr.Invalid("message", "must not be blank")
 	}
 	return nil

@@ -1,6 +1,6 @@
 // Package check holds the rules for names and texts that several domains share.
-// Every function returns an *apierr.Error with the code invalid_request that
-// names the field.
+// Functions that get the name of a field return an *apierr.Error with the code
+// invalid_request that names it.
 //
 // Allowed imports: internal/apierr.
 package check

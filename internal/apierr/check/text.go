@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -72,16 +73,47 @@ func Text(field, text string, limit int) error {
 	return Length(field, text, limit)
 }
 
-// Length checks that text has at most limit characters, is valid UTF-8, and
-// contains no NUL, which PostgreSQL cannot store.
+// Length checks that text has at most limit characters and is [Storable].
 func Length(field, text string, limit int) error {
 	if err := maxLength(field, text, limit); err != nil {
 		return err
 	}
-	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-		return apierr.Invalid(field, "must be text without NUL characters")
+	return Storable(field, text)
+}
+
+// Storable checks that PostgreSQL can store a text.
+func Storable(field, text string) error {
+	if problem := Unstorable(text); problem != "" {
+		return apierr.Invalid(field, problem)
 	}
 	return nil
+}
+
+// Unstorable returns why PostgreSQL cannot store a text, or the texts and names of a
+// JSON value, in words that follow the name of a field. It returns "" if it can.
+func Unstorable(value any) (problem string) {
+	switch value := value.(type) {
+	case string:
+		if !utf8.ValidString(value) {
+			return "must be UTF-8 text"
+		}
+		if strings.ContainsRune(value, 0) {
+			return "must not contain the character U+0000"
+		}
+	case []any:
+		for _, item := range value {
+			if problem := Unstorable(item); problem != "" {
+				return problem
+			}
+		}
+	case map[string]any:
+		for key, item := range value {
+			if problem := cmp.Or(Unstorable(key), Unstorable(item)); problem != "" {
+				return problem
+			}
+		}
+	}
+	return ""
 }
 
 func maxLength(field, text string, limit int) error {

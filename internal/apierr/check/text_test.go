@@ -34,12 +34,29 @@ func TestTextsAreBoundedAndStorable(t *testing.T) {
 	}{
 		{check.Description("description", nil), ""},
 		{check.Description("description", &long), "description: must have at most 4000 characters"},
-		{check.Description("description", &odd), "description: must be text without NUL characters"},
+		{check.Description("description", &odd), "description: must not contain the character U+0000"},
 		{check.Text("prompt", " ", 10), "prompt: must not be blank"},
 		{check.Text("prompt", "Answer\nbriefly", 20), ""},
 	} {
 		if message := messageOf(c.err); message != c.message {
 			t.Errorf("got %q, want %q", message, c.message)
+		}
+	}
+}
+
+func TestTextsOfAJSONValueAreStorable(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		value   any
+		problem string
+	}{
+		{"text", ""}, {"a\x00b", "must not contain the character U+0000"}, {"a\xffb", "must be UTF-8 text"}, {1.5, ""}, {nil, ""},
+		{[]any{"a", map[string]any{"b": []any{true, "c"}}}, ""},
+		{[]any{"a", map[string]any{"b": []any{true, "\x00"}}}, "must not contain the character U+0000"},
+		{map[string]any{"a\x00": 1.0}, "must not contain the character U+0000"},
+	} {
+		if got := check.Unstorable(c.value); got != c.problem {
+			t.Errorf("Unstorable(%q) = %q, want %q", c.value, got, c.problem)
 		}
 	}
 }

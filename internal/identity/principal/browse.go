@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr/check"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -53,11 +54,17 @@ const browsed = ` from principal_groups g join connectors c on c.id = g.connecto
 		and ($3 = '' or position(lower($3) in lower(substr(g.principal, 7))) > 0 or position(lower($3) in lower(g.name)) > 0)`
 
 // Groups returns the next groups that q selects of a connector of the scope's
-// workspace. A connector of another one has none.
+// workspace. A connector of another one has none. The error is invalid_request for text
+// that PostgreSQL cannot store.
 func (s *Store) Groups(ctx context.Context, scope viewer.Scope, connector uuid.UUID, q GroupQuery) (*GroupPage, error) {
 	workspace, err := scope.Workspace()
 	if err != nil {
 		return nil, fmt.Errorf("list groups: %w", err)
+	}
+	for field, text := range map[string]string{"matching": q.Matching, "after": q.After} {
+		if err := check.Storable(field, text); err != nil {
+			return nil, err
+		}
 	}
 	page := &GroupPage{}
 	if err := s.pool.QueryRow(ctx, "select count(*)"+browsed, workspace, connector, q.Matching).Scan(&page.Total); err != nil {

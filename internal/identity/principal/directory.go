@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/apierr/check"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -58,8 +58,8 @@ func (s *Store) DirectoryGroups(ctx context.Context, scope viewer.Scope, q Direc
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	for field, text := range map[string]string{"matching": q.Matching, "after": q.After} {
-		if strings.Contains(text, "\x00") || !utf8.ValidString(text) {
-			return nil, apierr.Invalid(field, "must not contain the character U+0000")
+		if err := check.Storable(field, text); err != nil {
+			return nil, err
 		}
 	}
 	page, matching := &DirectoryGroupPage{}, strings.ToLower(q.Matching)

@@ -384,6 +384,9 @@ func TestTextThatPostgreSQLCannotStoreSelectsNoGroups(t *testing.T) {
 	for field, q := range map[string]principal.DirectoryGroupQuery{
 		"matching": {Matching: "a\x00b", Limit: 1}, "after": {After: "a\x00b", Limit: 1}, "matching, of bytes": {Matching: "\xff", Limit: 1}, "after, of bytes": {After: "\xff", Limit: 1},
 	} {
+		if _, err := f.store.Groups(p.ctx, p.scope, p.connector, principal.GroupQuery(q)); apierr.From(err).Code != apierr.InvalidRequest {
+			t.Errorf("%s: groups of a source: %v", field, err)
+		}
 		if _, err := f.store.DirectoryGroups(p.ctx, p.scope, q); apierr.From(err).Code != apierr.InvalidRequest {
 			t.Errorf("%s: %v", field, err)
 		}
