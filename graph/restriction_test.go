@@ -144,7 +144,7 @@ func TestARestrictionNamesGroupsOfTheDirectory(t *testing.T) {
 	d.check("the administrator", d.viewer, false)
 	unverified := d.reader
 	unverified.Verified = false
-	d.check("a member with an address that nobody vouches for", unverified, false)
+	d.check("a member whom the directory manages, with an address that nobody vouches for", unverified, true)
 	key := viewer.Viewer{
 		Workspace: d.viewer.Workspace, Subject: d.key, Kind: viewer.KindKey, Surface: viewer.SurfacePublic, Collections: []uuid.UUID{d.collection}, Secret: true, EndUser: "Reader@example.com",
 	}
@@ -180,13 +180,32 @@ func TestARestrictionNamesGroupsOfTheDirectory(t *testing.T) {
 	}
 	why("reader@example.com", "NAMED")
 	why("stranger@example.com", "RESTRICTED")
+	members := func(want string) {
+		t.Helper()
+		const ask = "query($i: ID!) { documentReaders(documentId: $i) { restriction { readers { members } } } directoryGroups(matching: \"team\") { edges { node { memberCount } } } }"
+		if got := d.h.ask(t, d.viewer, ask, map[string]any{"i": d.document}); !strings.Contains(got.body, `"members":`+want+`}`) || !strings.Contains(got.body, `"memberCount":`+want+`}`) {
+			t.Errorf("members, want %s: %s", want, got.body)
+		}
+	}
+	members("1")
 
 	change := func(statement string, arguments ...any) {
 		t.Helper()
 		_, err := d.h.db.Pool.Exec(t.Context(), statement, arguments...)
 		d.must(err)
 	}
+	// Of an account that nobody vouches for, neither a provider nor the directory, the owner is unknown.
+	change("delete from directory_users where user_id = $1", d.reader.Subject)
+	d.check("a member whom nobody vouches for", unverified, false)
+	finds("a key for the member whom nobody vouches for", key, false)
+	why("reader@example.com", "RESTRICTED")
+	members("0")
+	change("update users set email_verified = true where id = $1", d.reader.Subject)
+	d.check("a member with a verified address", d.reader, true)
+	why("reader@example.com", "NAMED")
+	members("1")
 	// The group counts as it is now.
+	change("update users set email_verified = true where id = $1", d.stranger.Subject)
 	change("update directory_group_members set user_id = $2 where group_id = $1", team, d.stranger.Subject)
 	finds("a member who was removed from the group", d.reader, false)
 	finds("a key for the member who was removed", key, false)

@@ -29,7 +29,7 @@ func (h *fixture) aGroup(t *testing.T, n *tenant, id string) {
 	}
 }
 
-// aDirectoryGroup adds a group of the workspace's directory, as SCIM does.
+// aDirectoryGroup adds a group of the workspace's directory with people whom it manages, as SCIM does.
 func (h *fixture) aDirectoryGroup(t *testing.T, n *tenant, name string, members ...viewer.Viewer) uuid.UUID {
 	t.Helper()
 	id := uuid.New()
@@ -39,6 +39,10 @@ func (h *fixture) aDirectoryGroup(t *testing.T, n *tenant, name string, members 
 	}
 	for _, m := range members {
 		if _, err := h.db.Pool.Exec(t.Context(), "insert into directory_group_members (workspace_id, group_id, user_id) values ($1, $2, $3)", n.viewer.Workspace, id, m.Subject); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.db.Pool.Exec(t.Context(), `insert into directory_users (workspace_id, user_id, user_name, user_name_key, display_name, given_name, family_name, updated_at)
+			values ($1, $2, $3, $3, '', '', '', now()) on conflict do nothing`, n.viewer.Workspace, m.Subject, m.Email); err != nil {
 			t.Fatal(err)
 		}
 	}

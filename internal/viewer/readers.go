@@ -49,6 +49,9 @@ func (v Viewer) named() []string {
 type Principals interface {
 	// Of returns the principals of an email address in lower case.
 	Of(ctx context.Context, workspace uuid.UUID, email string) ([]string, error)
+	// OfAccount returns the principals of a person whose address nobody has verified:
+	// the groups in which the workspace's directory has put this account.
+	OfAccount(ctx context.Context, workspace, account uuid.UUID) ([]string, error)
 }
 
 type principalsKey struct{}
@@ -83,10 +86,14 @@ func ReadersOf(ctx context.Context) (Readers, error) {
 		return Readers{}, nil
 	}
 	principals := v.named()
-	if email == "" {
-		return Readers{principals: principals}, nil
+	var more []string
+	var err error
+	switch {
+	case email != "":
+		more, err = p.Of(ctx, v.Workspace, email)
+	case v.Kind == KindSession:
+		more, err = p.OfAccount(ctx, v.Workspace, v.Subject)
 	}
-	more, err := p.Of(ctx, v.Workspace, email)
 	if err != nil {
 		return Readers{}, err
 	}

@@ -37,14 +37,17 @@ type DirectoryGroupPage struct {
 	HasMore bool
 }
 
-// directoryMembers are the places m of the member of the workspace $1 with the address
-// $5, unless they are suspended, in groups of the directory.
-const directoryMembers = `users u join memberships w on w.user_id = u.id and w.workspace_id = $1 and w.suspended_at is null
-	join directory_group_members m on m.workspace_id = $1 and m.user_id = u.id where u.email = $5`
+// directoryMembers are the places m of people u in groups of directories that count: those
+// of members who are not suspended, and whose address a sign-in provider has verified or
+// whom the directory itself manages. Of anybody else with the address the directory does
+// not know who made the account.
+const directoryMembers = `directory_group_members m
+	join memberships w on w.workspace_id = m.workspace_id and w.user_id = m.user_id and w.suspended_at is null
+	join users u on u.id = m.user_id and (u.email_verified
+		or exists (select from directory_users d where d.workspace_id = m.workspace_id and d.user_id = m.user_id))`
 
-// directoryCount is the number of members of a group g who are not suspended.
-const directoryCount = `(select count(*) from directory_group_members m
-	join memberships w on w.workspace_id = m.workspace_id and w.user_id = m.user_id and w.suspended_at is null where m.group_id = g.id)`
+// directoryCount is the number of members of a group g who count.
+const directoryCount = "(select count(*) from " + directoryMembers + " where m.group_id = g.id)"
 
 // browsedDirectory selects the groups of a workspace's directory that match.
 const browsedDirectory = " from directory_groups g where g.workspace_id = $1 and ($2 = '' or position($2 in g.name_key) > 0)"

@@ -364,7 +364,7 @@ func TestTheGroupsOfAPersonAreBounded(t *testing.T) {
 	f := newFixture(t)
 	p := f.workspace()
 	user := uuid.New()
-	f.exec("insert into users (id, created_at, updated_at, email, name, password_hash) values ($1, now(), now(), 'ada@example.com', 'Ada', '')", user)
+	f.exec("insert into users (id, created_at, updated_at, email, name, password_hash, email_verified) values ($1, now(), now(), 'ada@example.com', 'Ada', '', true)", user)
 	f.exec("insert into memberships (id, created_at, updated_at, workspace_id, user_id, role) values ($1, now(), now(), $2, $1, 'viewer')", user, p.workspace)
 	f.exec(`insert into directory_groups (id, workspace_id, name, name_key, created_at, updated_at)
 		select gen_random_uuid(), $1, 'g' || n, 'g' || n, now(), now() from generate_series(1, 20010) n`, p.workspace)
@@ -376,6 +376,61 @@ func TestTheGroupsOfAPersonAreBounded(t *testing.T) {
 		t.Errorf("%d principals, with two of the person", len(got))
 	}
 }
+
+// A directory knows the accounts that it manages. Groups of sources go by the address, and
+// need somebody who vouches for it.
+func TestOnlyTheDirectoryKnowsAnAccountWithoutAVerifiedAddress(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p, elsewhere := f.workspace(), f.workspace()
+	user, group := uuid.New(), uuid.New()
+	f.exec("insert into users (id, created_at, updated_at, email, name, password_hash) values ($1, now(), now(), 'ada@example.com', 'Ada', '')", user)
+	for _, w := range []workspace{p, elsewhere} {
+		f.exec("insert into memberships (id, created_at, updated_at, workspace_id, user_id, role) values (gen_random_uuid(), now(), now(), $2, $1, 'viewer')", user, w.workspace)
+	}
+	f.exec("insert into directory_groups (id, workspace_id, name, name_key, created_at, updated_at) values ($1, $2, 'Staff', 'staff', now(), now())", group, p.workspace)
+	f.exec("insert into directory_group_members (workspace_id, group_id, user_id) values ($1, $2, $3)", p.workspace, group, user)
+	f.read(p, principal.Group{Principal: "group:staff", Members: []string{"user:ada@example.com", "domain:example.com"}})
+	check := func(what string, counts bool) {
+		t.Helper()
+		var want []string
+		members := 0
+		if counts {
+			want, members = []string{"directory:" + group.String()}, 1
+		}
+		f.expect(p, "ada@example.com", append([]string{"staff"}, want...)...)
+		f.expect(elsewhere, "ada@example.com")
+		for account, groups := range map[workspaceAccount][]string{{p.workspace, user}: want, {elsewhere.workspace, user}: nil, {p.workspace, uuid.New()}: nil, {p.workspace, uuid.Nil}: nil} {
+			if got, err := f.store.OfAccount(p.ctx, account.workspace, account.user); err != nil || !slices.Equal(got, groups) {
+				t.Errorf("%s: the account %v is %q, %v, want %q", what, account, got, err, groups)
+			}
+		}
+		page, err := f.store.DirectoryGroups(p.ctx, p.scope, principal.DirectoryGroupQuery{Limit: 1})
+		f.must(err)
+		if got := page.Groups[0].MemberCount; got != members {
+			t.Errorf("%s: the group has %d members", what, got)
+		}
+	}
+	check("an account that nobody vouches for", false)
+	manage := func(w workspace) {
+		f.exec(`insert into directory_users (workspace_id, user_id, user_name, user_name_key, display_name, given_name, family_name, updated_at)
+			values ($1, $2, 'ada', 'ada', '', '', '', now())`, w.workspace, user)
+	}
+	manage(elsewhere)
+	check("an account that another directory manages", false)
+	manage(p)
+	check("an account that the directory manages", true)
+	f.exec("update memberships set suspended_at = now() where workspace_id = $1", p.workspace)
+	check("a suspended member", false)
+	f.exec("update memberships set suspended_at = null")
+	f.exec("delete from directory_users")
+	check("an account that the directory managed", false)
+	f.exec("update users set email_verified = true")
+	check("an account with a verified address", true)
+}
+
+// A workspaceAccount is an account as a member.
+type workspaceAccount struct{ workspace, user uuid.UUID }
 
 func TestTextThatPostgreSQLCannotStoreSelectsNoGroups(t *testing.T) {
 	t.Parallel()

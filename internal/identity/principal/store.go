@@ -40,9 +40,12 @@ type Store struct {
 	verifier viewer.Verifier // nil before Use
 }
 
+// A person is a member of a workspace by their account, or anybody by an address that they
+// own.
 type person struct {
 	workspace uuid.UUID
 	email     string
+	account   uuid.UUID // without an address
 }
 
 var (
@@ -94,11 +97,22 @@ func (s *Store) MaxAge() time.Duration { return s.opt.MaxAge }
 // Of returns the principals of a person: their own, that of the domain of their
 // address, the groups of all connectors of a workspace that these belong to, directly
 // or through other groups, and the groups of the workspace's directory in which the
-// member with the address is, unless they are suspended.
+// member with the address is, unless they are suspended or nobody knows who they are.
 // It leaves out groups of connectors that are older than MaxAge. The result is at most a few
 // seconds old and must not be changed.
 func (s *Store) Of(ctx context.Context, workspace uuid.UUID, email string) ([]string, error) {
-	principals, _, err := s.cache.Get(ctx, person{workspace, email})
+	return s.of(ctx, person{workspace: workspace, email: email})
+}
+
+// OfAccount returns the principals of a member whose address nobody has verified: the
+// groups of the workspace's directory in which they are, if the directory manages them
+// and has not suspended them. The result is as that of Of.
+func (s *Store) OfAccount(ctx context.Context, workspace, account uuid.UUID) ([]string, error) {
+	return s.of(ctx, person{workspace: workspace, account: account})
+}
+
+func (s *Store) of(ctx context.Context, p person) ([]string, error) {
+	principals, _, err := s.cache.Get(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("read the principals of a person: %w", err)
 	}
@@ -120,12 +134,27 @@ const groupsOf = `with recursive directories as materialized (
 			and m.generation = mine.generation and m.member = mine.principal
 	)
 	select connector_id, principal from (
-		(select null::uuid as connector_id, '` + directoryPrefix + `' || m.group_id as principal, 0 as rank from ` + directoryMembers + ` limit $4)
+		(select null::uuid as connector_id, '` + directoryPrefix + `' || m.group_id as principal, 0 as rank from ` + directoryMembers + `
+			where m.workspace_id = $1 and u.email = $5 limit $4)
 		union all
 		(select connector_id, principal, 1 from mine limit $4)
 	) found order by rank limit $4`
 
+// groupsOfAccount selects the groups of the directory of a member.
+const groupsOfAccount = "select '" + directoryPrefix + "' || m.group_id from " + directoryMembers + " where m.workspace_id = $1 and u.id = $2 limit $3"
+
 func (s *Store) load(ctx context.Context, p person) ([]string, bool, error) {
+	if p.email == "" {
+		rows, err := s.pool.Query(ctx, groupsOfAccount, p.workspace, p.account, maxGroups)
+		if err != nil {
+			return nil, false, fmt.Errorf("read the groups of an account: %w", err)
+		}
+		groups, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			return nil, false, fmt.Errorf("read the groups of an account: %w", err)
+		}
+		return groups, true, nil
+	}
 	principals := own(p.email)
 	rows, err := s.pool.Query(ctx, groupsOf, p.workspace, principals, s.opt.MaxAge, maxGroups, p.email)
 	if err != nil {
