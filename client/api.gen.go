@@ -5528,7 +5528,7 @@ type DeletionGuard struct {
 type DirectoryGroup struct {
 	Id openapi_types.UUID `json:"id"`
 
-	// MemberCount The number of members who are not suspended.
+	// MemberCount The number of members who are not suspended, without those whose address is not verified and whom the directory does not manage.
 	MemberCount int    `json:"memberCount"`
 	Name        string `json:"name"`
 }

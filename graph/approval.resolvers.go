@@ -35,8 +35,8 @@ func (r *mutationResolver) UpdateApprovalSettings(ctx context.Context, input mod
 	return r.updateApprovalSettings(ctx, input)
 }
 
-func (r *queryResolver) Approvals(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ApprovalOrder, status []approval.Status, mine *bool, run *uuid.UUID) (*ent.ApprovalConnection, error) {
-	q, err := r.approvals(ctx, status, mine, run)
+func (r *queryResolver) Approvals(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ApprovalOrder, status []approval.Status, mine *bool, runID *uuid.UUID) (*ent.ApprovalConnection, error) {
+	q, err := r.approvals(ctx, status, mine, runID)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func aToolGrant(t *testing.T, h *fixture, n *tenant, person uuid.UUID) uuid.UUID
 func approvalTrials(ada *tenant) map[string]trial {
 	id := func(v uuid.UUID) map[string]any { return map[string]any{"i": v} }
 	return map[string]trial{
-		"Query.approvals":                 {"query($i: ID!) { approvals(run: $i) { edges { node { id title arguments } } totalCount } }", id(ada.run), "not_found"},
+		"Query.approvals":                 {"query($i: ID!) { approvals(runId: $i) { edges { node { id title arguments } } totalCount } }", id(ada.run), "not_found"},
 		"Query.approval":                  {"query($i: ID!) { approval(id: $i) { title arguments preview } }", id(ada.approval), "not_found"},
 		"Query.toolGrants":                {"query($i: ID!) { toolGrants(agentId: $i) { edges { node { id tool } } } }", id(ada.agent), "not_found"},
 		"Query.approvalSettings":          {"{ approvalSettings { toolPolicy slackIntegrationId slackChannel } }", nil, ""},

@@ -113,15 +113,15 @@ func sourceCalls() map[string]maker {
 			}
 			return id
 		}),
-		"Query.searchQuality":          on("query($i: ID!) { searchQuality(collection: $i) { judged } }", aCollection),
-		"Query.searchQualityDocuments": on("query($i: ID!) { searchQualityDocuments(collection: $i, query: \"xylophone\") { grade } }", aCollection),
-		"Query.goldenQuestions":        on("query($i: ID!) { goldenQuestions(collection: $i) { query } }", aCollection),
+		"Query.searchQuality":          on("query($i: ID!) { searchQuality(collectionId: $i) { judged } }", aCollection),
+		"Query.searchQualityDocuments": on("query($i: ID!) { searchQualityDocuments(collectionId: $i, query: \"xylophone\") { grade } }", aCollection),
+		"Query.goldenQuestions":        on("query($i: ID!) { goldenQuestions(collectionId: $i) { query } }", aCollection),
 		"Mutation.judgeDocument": func(t *testing.T, h *fixture, n *tenant, _ viewer.Viewer) call {
-			return call{query: "mutation($i: ID!, $d: ID!) { judgeDocument(input: {collection: $i, query: \"xylophone\", documentId: $d, grade: 2}) { query } }",
+			return call{query: "mutation($i: ID!, $d: ID!) { judgeDocument(input: {collectionId: $i, query: \"xylophone\", documentId: $d, grade: 2}) { query } }",
 				variables: map[string]any{"i": n.collection, "d": h.put(t, n, uuid.NewString()+".md", "Judged", "A text that answers a question.")}}
 		},
-		"Mutation.removeGoldenQuestion": on("mutation($i: ID!) { removeGoldenQuestion(collection: $i, query: \"xylophone\") }", aCollection),
-		"Mutation.measureSearchQuality": on("mutation($i: ID!) { measureSearchQuality(input: {collection: $i}) { judged } }", aCollection),
+		"Mutation.removeGoldenQuestion": on("mutation($i: ID!) { removeGoldenQuestion(collectionId: $i, query: \"xylophone\") }", aCollection),
+		"Mutation.measureSearchQuality": on("mutation($i: ID!) { measureSearchQuality(input: {collectionId: $i}) { judged } }", aCollection),
 		"Query.auditLog":                fixed("{ auditLog { edges { node { action } } } }", nil),
 
 		"Mutation.createCollection":       fixed(`mutation { createCollection(input: {name: "New"}) { id } }`, nil),

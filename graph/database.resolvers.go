@@ -25,10 +25,10 @@ func (r *queryResolver) DatabaseTable(ctx context.Context, databaseID uuid.UUID,
 	return r.databaseTable(ctx, databaseID, table)
 }
 
-func (r *queryResolver) DatabaseSchema(ctx context.Context, query *string, table *string, database *string, collection *uuid.UUID, limit *int) ([]*model.DatabaseTable, error) {
-	return r.databaseSchema(ctx, query, table, database, collection, limit)
+func (r *queryResolver) DatabaseSchema(ctx context.Context, query *string, table *string, database *string, collectionID *uuid.UUID, limit *int) ([]*model.DatabaseTable, error) {
+	return r.databaseSchema(ctx, query, table, database, collectionID, limit)
 }
 
-func (r *queryResolver) QueryDatabase(ctx context.Context, sql string, database *string, collection *uuid.UUID, limit *int) (*model.DatabaseRows, error) {
-	return r.queryDatabase(ctx, sql, database, collection, limit)
+func (r *queryResolver) QueryDatabase(ctx context.Context, sql string, database *string, collectionID *uuid.UUID, limit *int) (*model.DatabaseRows, error) {
+	return r.queryDatabase(ctx, sql, database, collectionID, limit)
 }

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	askSchema = `query($c: ID) { databaseSchema(query: "orders", collection: $c) { table columns { name } } }`
-	askRows   = `query($c: ID) { queryDatabase(sql: "select 1", collection: $c) { rows } }`
+	askSchema = `query($c: ID) { databaseSchema(query: "orders", collectionId: $c) { table columns { name } } }`
+	askRows   = `query($c: ID) { queryDatabase(sql: "select 1", collectionId: $c) { rows } }`
 )
 
 // databaseTrials has a case for each root field of databases, groups and the system.

@@ -31,11 +31,11 @@ func (r *Resolver) searchQuality(ctx context.Context, collection uuid.UUID, firs
 }
 
 func (r *Resolver) measureSearchQuality(ctx context.Context, in model.MeasureSearchQualityInput) (*model.SearchQualityRun, error) {
-	scope, err := r.collectionScope(ctx, in.Collection)
+	scope, err := r.collectionScope(ctx, in.CollectionID)
 	if err != nil {
 		return nil, err
 	}
-	run, err := r.Quality.Measure(ctx, scope, in.Collection, orDefault(in.Days, traffic.DefaultDays))
+	run, err := r.Quality.Measure(ctx, scope, in.CollectionID, orDefault(in.Days, traffic.DefaultDays))
 	if err != nil {
 		return nil, err
 	}
@@ -99,19 +99,19 @@ func (r *Resolver) goldenQuestions(ctx context.Context, collection uuid.UUID) ([
 
 // judgeDocument takes only documents of the collection that the viewer may read.
 func (r *Resolver) judgeDocument(ctx context.Context, in model.JudgeDocumentInput) (*model.GoldenQuestion, error) {
-	scope, err := r.collectionScope(ctx, in.Collection)
+	scope, err := r.collectionScope(ctx, in.CollectionID)
 	if err != nil {
 		return nil, err
 	}
 	there, err := r.client(ctx).Document.Query().
-		Where(document.ID(in.DocumentID), document.CollectionID(in.Collection), document.StatusNEQ(document.StatusDeleted)).Exist(ctx)
+		Where(document.ID(in.DocumentID), document.CollectionID(in.CollectionID), document.StatusNEQ(document.StatusDeleted)).Exist(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if !there {
 		return nil, apierr.NotFound("Document")
 	}
-	question, err := r.Quality.Judge(ctx, scope, in.Collection, in.Query, in.DocumentID, in.Grade)
+	question, err := r.Quality.Judge(ctx, scope, in.CollectionID, in.Query, in.DocumentID, in.Grade)
 	if err != nil || question == nil {
 		return nil, err
 	}

@@ -20,18 +20,18 @@ func (r *mutationResolver) JudgeDocument(ctx context.Context, input model.JudgeD
 	return r.judgeDocument(ctx, input)
 }
 
-func (r *mutationResolver) RemoveGoldenQuestion(ctx context.Context, collection uuid.UUID, query string) (bool, error) {
-	return r.removeGoldenQuestion(ctx, collection, query)
+func (r *mutationResolver) RemoveGoldenQuestion(ctx context.Context, collectionID uuid.UUID, query string) (bool, error) {
+	return r.removeGoldenQuestion(ctx, collectionID, query)
 }
 
-func (r *queryResolver) SearchQuality(ctx context.Context, collection uuid.UUID, first *int) ([]*model.SearchQualityRun, error) {
-	return r.searchQuality(ctx, collection, first)
+func (r *queryResolver) SearchQuality(ctx context.Context, collectionID uuid.UUID, first *int) ([]*model.SearchQualityRun, error) {
+	return r.searchQuality(ctx, collectionID, first)
 }
 
-func (r *queryResolver) GoldenQuestions(ctx context.Context, collection uuid.UUID) ([]*model.GoldenQuestion, error) {
-	return r.goldenQuestions(ctx, collection)
+func (r *queryResolver) GoldenQuestions(ctx context.Context, collectionID uuid.UUID) ([]*model.GoldenQuestion, error) {
+	return r.goldenQuestions(ctx, collectionID)
 }
 
-func (r *queryResolver) SearchQualityDocuments(ctx context.Context, collection uuid.UUID, query string, days *int) ([]*model.SearchQualityDocument, error) {
-	return r.searchQualityDocuments(ctx, collection, query, days)
+func (r *queryResolver) SearchQualityDocuments(ctx context.Context, collectionID uuid.UUID, query string, days *int) ([]*model.SearchQualityDocument, error) {
+	return r.searchQualityDocuments(ctx, collectionID, query, days)
 }

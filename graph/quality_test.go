@@ -34,7 +34,7 @@ func TestChosenDocumentsAreNamedToTheirReadersOnly(t *testing.T) {
 	t.Parallel()
 	d := newDossier(t)
 	d.choose("where does the quokka live")
-	const ask = `query($i: ID!) { searchQualityDocuments(collection: $i, query: "where does the quokka live") { documentId title grade clicks rank } }`
+	const ask = `query($i: ID!) { searchQualityDocuments(collectionId: $i, query: "where does the quokka live") { documentId title grade clicks rank } }`
 	here := map[string]any{"i": d.collection}
 	const figures = `"grade":3,"clicks":3,"rank":1}]`
 	if got := d.h.ask(t, d.reader, ask, here); !strings.Contains(got.body, `[{"documentId":"`+d.document.String()+`","title":"Vermilion dossier",`+figures) {
@@ -51,7 +51,7 @@ func TestChosenDocumentsAreNamedToTheirReadersOnly(t *testing.T) {
 func TestADocumentIsJudgedByItsReadersOnly(t *testing.T) {
 	t.Parallel()
 	d := newDossier(t)
-	const judge = `mutation($i: ID!, $d: ID!) { judgeDocument(input: {collection: $i, query: "Where does the quokka live?", documentId: $d, grade: 3}) { query documents { documentId title grade } } }`
+	const judge = `mutation($i: ID!, $d: ID!) { judgeDocument(input: {collectionId: $i, query: "Where does the quokka live?", documentId: $d, grade: 3}) { query documents { documentId title grade } } }`
 	these := map[string]any{"i": d.collection, "d": d.document}
 	if got := d.h.ask(t, d.stranger, judge, these); got.code() != "not_found" {
 		t.Errorf("another editor: %s", got.body)
@@ -60,14 +60,14 @@ func TestADocumentIsJudgedByItsReadersOnly(t *testing.T) {
 	if got := d.h.ask(t, d.reader, judge, these); !strings.Contains(got.body, here) {
 		t.Errorf("its reader: %s", got.body)
 	}
-	const list = `query($i: ID!) { goldenQuestions(collection: $i) { query documents { documentId title grade } } }`
+	const list = `query($i: ID!) { goldenQuestions(collectionId: $i) { query documents { documentId title grade } } }`
 	if got := d.h.ask(t, d.reader, list, these); !strings.Contains(got.body, here) {
 		t.Errorf("its reader lists %s", got.body)
 	}
 	if got := d.h.ask(t, d.stranger, list, these); !strings.Contains(got.body, `"documents":[{"documentId":null,"title":null,"grade":3}]`) {
 		t.Errorf("another editor lists %s", got.body)
 	}
-	if got := d.h.ask(t, d.reader, `mutation($i: ID!) { removeGoldenQuestion(collection: $i, query: "where does the quokka live?") }`, these); !strings.Contains(got.body, "true") {
+	if got := d.h.ask(t, d.reader, `mutation($i: ID!) { removeGoldenQuestion(collectionId: $i, query: "where does the quokka live?") }`, these); !strings.Contains(got.body, "true") {
 		t.Errorf("removed: %s", got.body)
 	}
 }

@@ -32,11 +32,12 @@ func TestTheSchemaIsWrittenAsItIs(t *testing.T) {
 	}
 }
 
-// Generated fields and those written by hand name ids one way, connectorId, and a setting has one type wherever it is.
+// Generated fields and those written by hand name ids one way, connectorId, and a setting has one type wherever it is. An
+// argument that refers to something says so in its name.
 func TestNamesAreWrittenOneWay(t *testing.T) {
 	t.Parallel()
 	schema := graph.NewSchema(&graph.Resolver{}).Schema()
-	other := regexp.MustCompile(`[a-z]IDs?$`)
+	other, reference := regexp.MustCompile(`[a-z]IDs?$`), regexp.MustCompile(`^ids?$|Ids?$`)
 	strategies := 0
 	for _, kind := range schema.Types {
 		for _, f := range kind.Fields {
@@ -46,6 +47,10 @@ func TestNamesAreWrittenOneWay(t *testing.T) {
 			for _, argument := range f.Arguments {
 				if other.MatchString(argument.Name) {
 					t.Errorf("the argument %s of %s.%s ends in ID, not Id", argument.Name, kind.Name, f.Name)
+				}
+				// The job after which a subscription goes on is a place.
+				if argument.Type.Name() == "ID" && !reference.MatchString(argument.Name) && f.Name+"."+argument.Name != "connectorSync.after" {
+					t.Errorf("the argument %s of %s.%s is an ID and does not end in Id", argument.Name, kind.Name, f.Name)
 				}
 			}
 			if f.Name == "syncStrategy" {

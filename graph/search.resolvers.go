@@ -20,10 +20,10 @@ func (r *queryResolver) SearchFacets(ctx context.Context, input model.SearchFace
 	return r.searchFacets(ctx, input)
 }
 
-func (r *queryResolver) Completions(ctx context.Context, q string, limit *int, collection *uuid.UUID) (*model.SearchCompletions, error) {
-	return r.completions(ctx, q, limit, collection)
+func (r *queryResolver) Completions(ctx context.Context, q string, limit *int, collectionID *uuid.UUID) (*model.SearchCompletions, error) {
+	return r.completions(ctx, q, limit, collectionID)
 }
 
-func (r *queryResolver) SearchSuggestions(ctx context.Context, prefix string, limit *int, collection *uuid.UUID) ([]*model.SearchSuggestion, error) {
-	return r.searchSuggestions(ctx, prefix, limit, collection)
+func (r *queryResolver) SearchSuggestions(ctx context.Context, prefix string, limit *int, collectionID *uuid.UUID) ([]*model.SearchSuggestion, error) {
+	return r.searchSuggestions(ctx, prefix, limit, collectionID)
 }

@@ -1411,7 +1411,7 @@ type ComplexityRoot struct {
 		RefreshSession            func(childComplexity int, refreshToken string) int
 		RefreshTools              func(childComplexity int, id uuid.UUID) int
 		RemoveFeedback            func(childComplexity int, messageID uuid.UUID, conversationID *uuid.UUID) int
-		RemoveGoldenQuestion      func(childComplexity int, collection uuid.UUID, query string) int
+		RemoveGoldenQuestion      func(childComplexity int, collectionID uuid.UUID, query string) int
 		RemoveMember              func(childComplexity int, id uuid.UUID) int
 		RenameConversation        func(childComplexity int, id uuid.UUID, title string) int
 		ReplayAutomationRun       func(childComplexity int, id uuid.UUID) int
@@ -1631,7 +1631,7 @@ type ComplexityRoot struct {
 		Agents                 func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentOrder) int
 		Approval               func(childComplexity int, id uuid.UUID) int
 		ApprovalSettings       func(childComplexity int) int
-		Approvals              func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ApprovalOrder, status []approval.Status, mine *bool, run *uuid.UUID) int
+		Approvals              func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ApprovalOrder, status []approval.Status, mine *bool, runID *uuid.UUID) int
 		AuditLog               func(childComplexity int, filter *model.AuditFilter, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int) int
 		Automation             func(childComplexity int, id uuid.UUID) int
 		AutomationRun          func(childComplexity int, id uuid.UUID) int
@@ -1641,13 +1641,13 @@ type ComplexityRoot struct {
 		ChatModels             func(childComplexity int) int
 		Collection             func(childComplexity int, id uuid.UUID) int
 		Collections            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder, matching *string) int
-		Completions            func(childComplexity int, q string, limit *int, collection *uuid.UUID) int
+		Completions            func(childComplexity int, q string, limit *int, collectionID *uuid.UUID) int
 		Connector              func(childComplexity int, id uuid.UUID) int
 		ConnectorKinds         func(childComplexity int) int
 		Connectors             func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID, status []connector.Status, typeArg *string, matching *string) int
 		Conversation           func(childComplexity int, id uuid.UUID) int
 		Conversations          func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConversationOrder, matching *string, agentID *uuid.UUID, kind *model.ConversationKind) int
-		DatabaseSchema         func(childComplexity int, query *string, table *string, database *string, collection *uuid.UUID, limit *int) int
+		DatabaseSchema         func(childComplexity int, query *string, table *string, database *string, collectionID *uuid.UUID, limit *int) int
 		DatabaseTable          func(childComplexity int, databaseID uuid.UUID, table string) int
 		DatabaseTables         func(childComplexity int, databaseID uuid.UUID, matching *string, after *entgql.Cursor[uuid.UUID], first *int) int
 		Databases              func(childComplexity int, collectionID *uuid.UUID) int
@@ -1658,7 +1658,7 @@ type ComplexityRoot struct {
 		Documents              func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string, restricted *bool) int
 		EmbeddingModels        func(childComplexity int) int
 		ExportConversation     func(childComplexity int, id uuid.UUID, format model.ExportFormat) int
-		GoldenQuestions        func(childComplexity int, collection uuid.UUID) int
+		GoldenQuestions        func(childComplexity int, collectionID uuid.UUID) int
 		InboundEvents          func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InboundEventOrder, integrationID *uuid.UUID, status []inboundevent.Status) int
 		InboundIntegration     func(childComplexity int, id uuid.UUID) int
 		InboundIntegrations    func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.InboundIntegrationOrder, kind *inboundintegration.Kind, provider *string) int
@@ -1680,15 +1680,15 @@ type ComplexityRoot struct {
 		Passage                func(childComplexity int, id uuid.UUID, around int) int
 		QuarantinedDocuments   func(childComplexity int, connectorID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, matching *string) int
 		QueryAnalytics         func(childComplexity int, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) int
-		QueryDatabase          func(childComplexity int, sql string, database *string, collection *uuid.UUID, limit *int) int
+		QueryDatabase          func(childComplexity int, sql string, database *string, collectionID *uuid.UUID, limit *int) int
 		Run                    func(childComplexity int, id uuid.UUID, agentID *uuid.UUID) int
 		Runs                   func(childComplexity int, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentRunOrder) int
 		Search                 func(childComplexity int, input model.SearchInput) int
 		SearchAgentMemories    func(childComplexity int, agentID uuid.UUID, query string, kind *agentmemory.Kind, limit *int) int
 		SearchFacets           func(childComplexity int, input model.SearchFacetsInput) int
-		SearchQuality          func(childComplexity int, collection uuid.UUID, first *int) int
-		SearchQualityDocuments func(childComplexity int, collection uuid.UUID, query string, days *int) int
-		SearchSuggestions      func(childComplexity int, prefix string, limit *int, collection *uuid.UUID) int
+		SearchQuality          func(childComplexity int, collectionID uuid.UUID, first *int) int
+		SearchQualityDocuments func(childComplexity int, collectionID uuid.UUID, query string, days *int) int
+		SearchSuggestions      func(childComplexity int, prefix string, limit *int, collectionID *uuid.UUID) int
 		SearchWhyNot           func(childComplexity int, input model.SearchWhyNotInput) int
 		SignInMethods          func(childComplexity int) int
 		SignUpAllowed          func(childComplexity int) int
@@ -2569,7 +2569,7 @@ type MutationResolver interface {
 	RevokeOAuthGrant(ctx context.Context, id uuid.UUID) (uuid.UUID, error)
 	MeasureSearchQuality(ctx context.Context, input model.MeasureSearchQualityInput) (*model.SearchQualityRun, error)
 	JudgeDocument(ctx context.Context, input model.JudgeDocumentInput) (*model.GoldenQuestion, error)
-	RemoveGoldenQuestion(ctx context.Context, collection uuid.UUID, query string) (bool, error)
+	RemoveGoldenQuestion(ctx context.Context, collectionID uuid.UUID, query string) (bool, error)
 	RestrictDocument(ctx context.Context, id uuid.UUID, input model.RestrictDocumentInput) (*model.DocumentReaders, error)
 	UnrestrictDocument(ctx context.Context, id uuid.UUID) (*model.DocumentReaders, error)
 	CancelRun(ctx context.Context, id uuid.UUID) (*ent.AgentRun, error)
@@ -2619,7 +2619,7 @@ type QueryResolver interface {
 	QueryAnalytics(ctx context.Context, from *time.Time, to *time.Time, collectionID *uuid.UUID, apiKeyID *uuid.UUID, kind *model.QueryKind) (*analytics.Report, error)
 	APIKeys(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.APIKeyOrder) (*ent.APIKeyConnection, error)
 	APIKey(ctx context.Context, id uuid.UUID) (*ent.APIKey, error)
-	Approvals(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ApprovalOrder, status []approval.Status, mine *bool, run *uuid.UUID) (*ent.ApprovalConnection, error)
+	Approvals(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ApprovalOrder, status []approval.Status, mine *bool, runID *uuid.UUID) (*ent.ApprovalConnection, error)
 	Approval(ctx context.Context, id uuid.UUID) (*ent.Approval, error)
 	ToolGrants(ctx context.Context, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ToolGrantOrder) (*ent.ToolGrantConnection, error)
 	ApprovalSettings(ctx context.Context) (*model.ApprovalSettings, error)
@@ -2643,8 +2643,8 @@ type QueryResolver interface {
 	Databases(ctx context.Context, collectionID *uuid.UUID) ([]*model.AttachedDatabase, error)
 	DatabaseTables(ctx context.Context, databaseID uuid.UUID, matching *string, after *entgql.Cursor[uuid.UUID], first *int) (*model.DatabaseTableConnection, error)
 	DatabaseTable(ctx context.Context, databaseID uuid.UUID, table string) (*model.DatabaseTable, error)
-	DatabaseSchema(ctx context.Context, query *string, table *string, database *string, collection *uuid.UUID, limit *int) ([]*model.DatabaseTable, error)
-	QueryDatabase(ctx context.Context, sql string, database *string, collection *uuid.UUID, limit *int) (*model.DatabaseRows, error)
+	DatabaseSchema(ctx context.Context, query *string, table *string, database *string, collectionID *uuid.UUID, limit *int) ([]*model.DatabaseTable, error)
+	QueryDatabase(ctx context.Context, sql string, database *string, collectionID *uuid.UUID, limit *int) (*model.DatabaseRows, error)
 	Documents(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string, restricted *bool) (*ent.DocumentConnection, error)
 	Document(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.Document, error)
 	Passage(ctx context.Context, id uuid.UUID, around int) (*model.PassageInContext, error)
@@ -2665,17 +2665,17 @@ type QueryResolver interface {
 	SourceGroups(ctx context.Context, connectorID uuid.UUID, matching *string, after *entgql.Cursor[uuid.UUID], first *int) (*model.SourceGroupConnection, error)
 	SourceGroup(ctx context.Context, connectorID uuid.UUID, groupID string) (*principal.SourceGroupDetail, error)
 	DirectoryGroups(ctx context.Context, matching *string, after *entgql.Cursor[uuid.UUID], first *int) (*model.DirectoryGroupConnection, error)
-	SearchQuality(ctx context.Context, collection uuid.UUID, first *int) ([]*model.SearchQualityRun, error)
-	GoldenQuestions(ctx context.Context, collection uuid.UUID) ([]*model.GoldenQuestion, error)
-	SearchQualityDocuments(ctx context.Context, collection uuid.UUID, query string, days *int) ([]*model.SearchQualityDocument, error)
+	SearchQuality(ctx context.Context, collectionID uuid.UUID, first *int) ([]*model.SearchQualityRun, error)
+	GoldenQuestions(ctx context.Context, collectionID uuid.UUID) ([]*model.GoldenQuestion, error)
+	SearchQualityDocuments(ctx context.Context, collectionID uuid.UUID, query string, days *int) ([]*model.SearchQualityDocument, error)
 	DocumentReaders(ctx context.Context, documentID uuid.UUID, first *int) (*model.DocumentReaders, error)
 	DocumentRestrictions(ctx context.Context, connectorID *uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int) (*model.DocumentRestrictionConnection, error)
 	Runs(ctx context.Context, agentID uuid.UUID, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.AgentRunOrder) (*ent.AgentRunConnection, error)
 	Run(ctx context.Context, id uuid.UUID, agentID *uuid.UUID) (*ent.AgentRun, error)
 	Search(ctx context.Context, input model.SearchInput) (*model.SearchResults, error)
 	SearchFacets(ctx context.Context, input model.SearchFacetsInput) ([]*model.SearchFacet, error)
-	Completions(ctx context.Context, q string, limit *int, collection *uuid.UUID) (*model.SearchCompletions, error)
-	SearchSuggestions(ctx context.Context, prefix string, limit *int, collection *uuid.UUID) ([]*model.SearchSuggestion, error)
+	Completions(ctx context.Context, q string, limit *int, collectionID *uuid.UUID) (*model.SearchCompletions, error)
+	SearchSuggestions(ctx context.Context, prefix string, limit *int, collectionID *uuid.UUID) ([]*model.SearchSuggestion, error)
 	SignInMethods(ctx context.Context) (*model.SignInMethods, error)
 	SyncJob(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error)
 	SyncJobs(ctx context.Context, connectorID uuid.UUID, status []syncjob.Status, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.SyncJobOrder) (*ent.SyncJobConnection, error)
@@ -8550,7 +8550,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.RemoveGoldenQuestion(childComplexity, args["collection"].(uuid.UUID), args["query"].(string)), true
+		return e.ComplexityRoot.Mutation.RemoveGoldenQuestion(childComplexity, args["collectionId"].(uuid.UUID), args["query"].(string)), true
 	case "Mutation.removeMember":
 		if e.ComplexityRoot.Mutation.RemoveMember == nil {
 			break
@@ -9791,7 +9791,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Approvals(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.ApprovalOrder), args["status"].([]approval.Status), args["mine"].(*bool), args["run"].(*uuid.UUID)), true
+		return e.ComplexityRoot.Query.Approvals(childComplexity, args["after"].(*entgql.Cursor[uuid.UUID]), args["first"].(*int), args["before"].(*entgql.Cursor[uuid.UUID]), args["last"].(*int), args["orderBy"].([]*ent.ApprovalOrder), args["status"].([]approval.Status), args["mine"].(*bool), args["runId"].(*uuid.UUID)), true
 	case "Query.auditLog":
 		if e.ComplexityRoot.Query.AuditLog == nil {
 			break
@@ -9891,7 +9891,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Completions(childComplexity, args["q"].(string), args["limit"].(*int), args["collection"].(*uuid.UUID)), true
+		return e.ComplexityRoot.Query.Completions(childComplexity, args["q"].(string), args["limit"].(*int), args["collectionId"].(*uuid.UUID)), true
 	case "Query.connector":
 		if e.ComplexityRoot.Query.Connector == nil {
 			break
@@ -9952,7 +9952,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.DatabaseSchema(childComplexity, args["query"].(*string), args["table"].(*string), args["database"].(*string), args["collection"].(*uuid.UUID), args["limit"].(*int)), true
+		return e.ComplexityRoot.Query.DatabaseSchema(childComplexity, args["query"].(*string), args["table"].(*string), args["database"].(*string), args["collectionId"].(*uuid.UUID), args["limit"].(*int)), true
 	case "Query.databaseTable":
 		if e.ComplexityRoot.Query.DatabaseTable == nil {
 			break
@@ -10068,7 +10068,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.GoldenQuestions(childComplexity, args["collection"].(uuid.UUID)), true
+		return e.ComplexityRoot.Query.GoldenQuestions(childComplexity, args["collectionId"].(uuid.UUID)), true
 	case "Query.inboundEvents":
 		if e.ComplexityRoot.Query.InboundEvents == nil {
 			break
@@ -10276,7 +10276,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.QueryDatabase(childComplexity, args["sql"].(string), args["database"].(*string), args["collection"].(*uuid.UUID), args["limit"].(*int)), true
+		return e.ComplexityRoot.Query.QueryDatabase(childComplexity, args["sql"].(string), args["database"].(*string), args["collectionId"].(*uuid.UUID), args["limit"].(*int)), true
 	case "Query.run":
 		if e.ComplexityRoot.Query.Run == nil {
 			break
@@ -10342,7 +10342,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.SearchQuality(childComplexity, args["collection"].(uuid.UUID), args["first"].(*int)), true
+		return e.ComplexityRoot.Query.SearchQuality(childComplexity, args["collectionId"].(uuid.UUID), args["first"].(*int)), true
 	case "Query.searchQualityDocuments":
 		if e.ComplexityRoot.Query.SearchQualityDocuments == nil {
 			break
@@ -10353,7 +10353,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.SearchQualityDocuments(childComplexity, args["collection"].(uuid.UUID), args["query"].(string), args["days"].(*int)), true
+		return e.ComplexityRoot.Query.SearchQualityDocuments(childComplexity, args["collectionId"].(uuid.UUID), args["query"].(string), args["days"].(*int)), true
 	case "Query.searchSuggestions":
 		if e.ComplexityRoot.Query.SearchSuggestions == nil {
 			break
@@ -10364,7 +10364,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.SearchSuggestions(childComplexity, args["prefix"].(string), args["limit"].(*int), args["collection"].(*uuid.UUID)), true
+		return e.ComplexityRoot.Query.SearchSuggestions(childComplexity, args["prefix"].(string), args["limit"].(*int), args["collectionId"].(*uuid.UUID)), true
 	case "Query.searchWhyNot":
 		if e.ComplexityRoot.Query.SearchWhyNot == nil {
 			break
@@ -14420,7 +14420,7 @@ type CreatedAPIKey {
     "Only those of the caller's own runs."
     mine: Boolean
     "Only those of one run."
-    run: ID
+    runId: ID
   ): ApprovalConnection! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL)
   "One approval."
   approval(id: ID!): Approval! @surface(on: [DASHBOARD, INTERNAL]) @group(name: AGENTS, tokens: PERSONAL)
@@ -15165,14 +15165,14 @@ type OptionDependency {
   query it describes that table with all its columns. People need a role; a secret key needs databaseTools. database is a
   name or id; all, or those of one collection, when omitted. limit is 1 to 50.
   """
-  databaseSchema(query: String, table: String, database: String, collection: ID, limit: Int = 8): [DatabaseTable!]!
+  databaseSchema(query: String, table: String, database: String, collectionId: ID, limit: Int = 8): [DatabaseTable!]!
     @surface(on: [DASHBOARD, INTERNAL, MCP]) @group(name: DATABASES)
   """
   Runs one statement that only reads, of at most 10,000 characters, in the dialect of the database, and records it in the
   audit log. People need a role; a secret key needs databaseTools. database is a name or id, needed where there are
   several. limit is 1 to 1000 rows.
   """
-  queryDatabase(sql: String!, database: String, collection: ID, limit: Int = 100): DatabaseRows!
+  queryDatabase(sql: String!, database: String, collectionId: ID, limit: Int = 100): DatabaseRows!
     @surface(on: [DASHBOARD, INTERNAL, MCP]) @group(name: DATABASES)
 }
 
@@ -16146,7 +16146,7 @@ type OAuthProvider {
 type DirectoryGroup {
   id: ID!
   name: String!
-  "The number of members who are not suspended."
+  "The number of members who are not suspended, without those whose address is not verified and whom the directory does not manage."
   memberCount: Int!
 }
 
@@ -16266,20 +16266,20 @@ enum VisibilityRule {
 	{Name: "../schema/quality.graphql", Input: `extend type Query {
   "Measurements of search quality in a collection by the questions that people asked, the newest first."
   searchQuality(
-    collection: ID!
+    collectionId: ID!
     "1 to 100."
     first: Int = 10
   ): [SearchQualityRun!]! @surface(on: [DASHBOARD, INTERNAL]) @group(name: COLLECTIONS) @role(atLeast: EDITOR)
   """
   The golden set of a collection: questions for which people named the right documents, in the order in which they came.
   """
-  goldenQuestions(collection: ID!): [GoldenQuestion!]! @surface(on: [DASHBOARD, INTERNAL]) @group(name: COLLECTIONS) @role(atLeast: EDITOR)
+  goldenQuestions(collectionId: ID!): [GoldenQuestion!]! @surface(on: [DASHBOARD, INTERNAL]) @group(name: COLLECTIONS) @role(atLeast: EDITOR)
   """
   The documents that people named or chose for a question of a measurement, the best first, with their places in today's
   ranking.
   """
   searchQualityDocuments(
-    collection: ID!
+    collectionId: ID!
     "As in the measurement."
     query: String!
     "Days of traffic up to now, 1 to 366."
@@ -16299,11 +16299,11 @@ extend type Mutation {
   """
   judgeDocument(input: JudgeDocumentInput!): GoldenQuestion @surface(on: [DASHBOARD, INTERNAL]) @group(name: COLLECTIONS) @role(atLeast: EDITOR)
   "Takes a question out of the golden set, with all its documents. Returns whether it was in the set."
-  removeGoldenQuestion(collection: ID!, query: String!): Boolean! @surface(on: [DASHBOARD, INTERNAL]) @group(name: COLLECTIONS) @role(atLeast: EDITOR)
+  removeGoldenQuestion(collectionId: ID!, query: String!): Boolean! @surface(on: [DASHBOARD, INTERNAL]) @group(name: COLLECTIONS) @role(atLeast: EDITOR)
 }
 
 input JudgeDocumentInput {
-  collection: ID!
+  collectionId: ID!
   "1 to 200 characters. Questions that differ only in case or spaces are one."
   query: String!
   "A document of the collection that the caller may read."
@@ -16329,7 +16329,7 @@ type GoldenDocument {
 }
 
 input MeasureSearchQualityInput {
-  collection: ID!
+  collectionId: ID!
   "Days of traffic up to now, 1 to 366."
   days: Int = 30
 }
@@ -16686,7 +16686,7 @@ type AgentRunEvent {
     "Of completions and of titles, 1 to 20."
     limit: Int = 8
     "One collection; when omitted, the default one of a key, or all in the scope of a session."
-    collection: ID
+    collectionId: ID
   ): SearchCompletions! @surface(on: [PUBLIC, DASHBOARD, INTERNAL]) @group(name: SEARCH)
   "Titles of documents that match the typed text, the best first."
   searchSuggestions(
@@ -16695,7 +16695,7 @@ type AgentRunEvent {
     "1 to 20."
     limit: Int = 8
     "One collection; all in the scope of a session when omitted."
-    collection: ID
+    collectionId: ID
   ): [SearchSuggestion!]! @surface(on: [DASHBOARD, INTERNAL]) @group(name: SEARCH)
 }
 
@@ -25993,14 +25993,14 @@ func (ec *executionContext) field_Mutation_removeFeedback_args(ctx context.Conte
 func (ec *executionContext) field_Mutation_removeGoldenQuestion_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "collection",
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "collectionId",
 		func(ctx context.Context, v any) (uuid.UUID, error) {
 			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["collection"] = arg0
+	args["collectionId"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "query",
 		func(ctx context.Context, v any) (string, error) {
 			return ec.unmarshalNString2string(ctx, v)
@@ -27321,14 +27321,14 @@ func (ec *executionContext) field_Query_approvals_args(ctx context.Context, rawA
 		return nil, err
 	}
 	args["mine"] = arg6
-	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "run",
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "runId",
 		func(ctx context.Context, v any) (*uuid.UUID, error) {
 			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["run"] = arg7
+	args["runId"] = arg7
 	return args, nil
 }
 
@@ -27617,14 +27617,14 @@ func (ec *executionContext) field_Query_completions_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["limit"] = arg1
-	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "collection",
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "collectionId",
 		func(ctx context.Context, v any) (*uuid.UUID, error) {
 			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["collection"] = arg2
+	args["collectionId"] = arg2
 	return args, nil
 }
 
@@ -27831,14 +27831,14 @@ func (ec *executionContext) field_Query_databaseSchema_args(ctx context.Context,
 		return nil, err
 	}
 	args["database"] = arg2
-	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "collection",
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "collectionId",
 		func(ctx context.Context, v any) (*uuid.UUID, error) {
 			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["collection"] = arg3
+	args["collectionId"] = arg3
 	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "limit",
 		func(ctx context.Context, v any) (*int, error) {
 			return ec.unmarshalOInt2ᚖint(ctx, v)
@@ -28139,14 +28139,14 @@ func (ec *executionContext) field_Query_exportConversation_args(ctx context.Cont
 func (ec *executionContext) field_Query_goldenQuestions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "collection",
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "collectionId",
 		func(ctx context.Context, v any) (uuid.UUID, error) {
 			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["collection"] = arg0
+	args["collectionId"] = arg0
 	return args, nil
 }
 
@@ -28677,14 +28677,14 @@ func (ec *executionContext) field_Query_queryDatabase_args(ctx context.Context, 
 		return nil, err
 	}
 	args["database"] = arg1
-	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "collection",
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "collectionId",
 		func(ctx context.Context, v any) (*uuid.UUID, error) {
 			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["collection"] = arg2
+	args["collectionId"] = arg2
 	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "limit",
 		func(ctx context.Context, v any) (*int, error) {
 			return ec.unmarshalOInt2ᚖint(ctx, v)
@@ -28827,14 +28827,14 @@ func (ec *executionContext) field_Query_searchFacets_args(ctx context.Context, r
 func (ec *executionContext) field_Query_searchQualityDocuments_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "collection",
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "collectionId",
 		func(ctx context.Context, v any) (uuid.UUID, error) {
 			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["collection"] = arg0
+	args["collectionId"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "query",
 		func(ctx context.Context, v any) (string, error) {
 			return ec.unmarshalNString2string(ctx, v)
@@ -28857,14 +28857,14 @@ func (ec *executionContext) field_Query_searchQualityDocuments_args(ctx context.
 func (ec *executionContext) field_Query_searchQuality_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "collection",
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "collectionId",
 		func(ctx context.Context, v any) (uuid.UUID, error) {
 			return ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["collection"] = arg0
+	args["collectionId"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
 		func(ctx context.Context, v any) (*int, error) {
 			return ec.unmarshalOInt2ᚖint(ctx, v)
@@ -28895,14 +28895,14 @@ func (ec *executionContext) field_Query_searchSuggestions_args(ctx context.Conte
 		return nil, err
 	}
 	args["limit"] = arg1
-	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "collection",
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "collectionId",
 		func(ctx context.Context, v any) (*uuid.UUID, error) {
 			return ec.unmarshalOID2ᚖgithubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["collection"] = arg2
+	args["collectionId"] = arg2
 	return args, nil
 }
 
@@ -56458,7 +56458,7 @@ func (ec *executionContext) _Mutation_removeGoldenQuestion(ctx context.Context, 
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().RemoveGoldenQuestion(ctx, fc.Args["collection"].(uuid.UUID), fc.Args["query"].(string))
+			return ec.Resolvers.Mutation().RemoveGoldenQuestion(ctx, fc.Args["collectionId"].(uuid.UUID), fc.Args["query"].(string))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -62160,7 +62160,7 @@ func (ec *executionContext) _Query_approvals(ctx context.Context, field graphql.
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Approvals(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.ApprovalOrder), fc.Args["status"].([]approval.Status), fc.Args["mine"].(*bool), fc.Args["run"].(*uuid.UUID))
+			return ec.Resolvers.Query().Approvals(ctx, fc.Args["after"].(*entgql.Cursor[uuid.UUID]), fc.Args["first"].(*int), fc.Args["before"].(*entgql.Cursor[uuid.UUID]), fc.Args["last"].(*int), fc.Args["orderBy"].([]*ent.ApprovalOrder), fc.Args["status"].([]approval.Status), fc.Args["mine"].(*bool), fc.Args["runId"].(*uuid.UUID))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -63828,7 +63828,7 @@ func (ec *executionContext) _Query_databaseSchema(ctx context.Context, field gra
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().DatabaseSchema(ctx, fc.Args["query"].(*string), fc.Args["table"].(*string), fc.Args["database"].(*string), fc.Args["collection"].(*uuid.UUID), fc.Args["limit"].(*int))
+			return ec.Resolvers.Query().DatabaseSchema(ctx, fc.Args["query"].(*string), fc.Args["table"].(*string), fc.Args["database"].(*string), fc.Args["collectionId"].(*uuid.UUID), fc.Args["limit"].(*int))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -63895,7 +63895,7 @@ func (ec *executionContext) _Query_queryDatabase(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().QueryDatabase(ctx, fc.Args["sql"].(string), fc.Args["database"].(*string), fc.Args["collection"].(*uuid.UUID), fc.Args["limit"].(*int))
+			return ec.Resolvers.Query().QueryDatabase(ctx, fc.Args["sql"].(string), fc.Args["database"].(*string), fc.Args["collectionId"].(*uuid.UUID), fc.Args["limit"].(*int))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -65422,7 +65422,7 @@ func (ec *executionContext) _Query_searchQuality(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().SearchQuality(ctx, fc.Args["collection"].(uuid.UUID), fc.Args["first"].(*int))
+			return ec.Resolvers.Query().SearchQuality(ctx, fc.Args["collectionId"].(uuid.UUID), fc.Args["first"].(*int))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -65501,7 +65501,7 @@ func (ec *executionContext) _Query_goldenQuestions(ctx context.Context, field gr
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().GoldenQuestions(ctx, fc.Args["collection"].(uuid.UUID))
+			return ec.Resolvers.Query().GoldenQuestions(ctx, fc.Args["collectionId"].(uuid.UUID))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -65580,7 +65580,7 @@ func (ec *executionContext) _Query_searchQualityDocuments(ctx context.Context, f
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().SearchQualityDocuments(ctx, fc.Args["collection"].(uuid.UUID), fc.Args["query"].(string), fc.Args["days"].(*int))
+			return ec.Resolvers.Query().SearchQualityDocuments(ctx, fc.Args["collectionId"].(uuid.UUID), fc.Args["query"].(string), fc.Args["days"].(*int))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -66085,7 +66085,7 @@ func (ec *executionContext) _Query_completions(ctx context.Context, field graphq
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Completions(ctx, fc.Args["q"].(string), fc.Args["limit"].(*int), fc.Args["collection"].(*uuid.UUID))
+			return ec.Resolvers.Query().Completions(ctx, fc.Args["q"].(string), fc.Args["limit"].(*int), fc.Args["collectionId"].(*uuid.UUID))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -66152,7 +66152,7 @@ func (ec *executionContext) _Query_searchSuggestions(ctx context.Context, field 
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().SearchSuggestions(ctx, fc.Args["prefix"].(string), fc.Args["limit"].(*int), fc.Args["collection"].(*uuid.UUID))
+			return ec.Resolvers.Query().SearchSuggestions(ctx, fc.Args["prefix"].(string), fc.Args["limit"].(*int), fc.Args["collectionId"].(*uuid.UUID))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -82391,20 +82391,20 @@ func (ec *executionContext) unmarshalInputJudgeDocumentInput(ctx context.Context
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"collection", "query", "documentId", "grade"}
+	fieldsInOrder := [...]string{"collectionId", "query", "documentId", "grade"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
 			continue
 		}
 		switch k {
-		case "collection":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("collection"))
+		case "collectionId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("collectionId"))
 			data, err := ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.Collection = data
+			it.CollectionID = data
 		case "query":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("query"))
 			data, err := ec.unmarshalNString2string(ctx, v)
@@ -82446,20 +82446,20 @@ func (ec *executionContext) unmarshalInputMeasureSearchQualityInput(ctx context.
 		asMap["days"] = 30
 	}
 
-	fieldsInOrder := [...]string{"collection", "days"}
+	fieldsInOrder := [...]string{"collectionId", "days"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
 			continue
 		}
 		switch k {
-		case "collection":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("collection"))
+		case "collectionId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("collectionId"))
 			data, err := ec.unmarshalNID2githubᚗcomᚋgoogleᚋuuidᚐUUID(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.Collection = data
+			it.CollectionID = data
 		case "days":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("days"))
 			data, err := ec.unmarshalOInt2ᚖint(ctx, v)

@@ -1207,7 +1207,7 @@ type InviteMemberInput struct {
 }
 
 type JudgeDocumentInput struct {
-	Collection uuid.UUID `json:"collection"`
+	CollectionID uuid.UUID `json:"collectionId"`
 	// 1 to 200 characters. Questions that differ only in case or spaces are one.
 	Query string `json:"query"`
 	// A document of the collection that the caller may read.
@@ -1240,7 +1240,7 @@ type Me struct {
 }
 
 type MeasureSearchQualityInput struct {
-	Collection uuid.UUID `json:"collection"`
+	CollectionID uuid.UUID `json:"collectionId"`
 	// Days of traffic up to now, 1 to 366.
 	Days *int `json:"days,omitempty"`
 }

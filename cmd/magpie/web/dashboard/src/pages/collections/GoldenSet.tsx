@@ -150,7 +150,7 @@ function Grade({
   const judge = useAction(CollectionsJudgeDocument);
   const named = golden.find(({ query }) => same(query) === same(question))?.documents.find((one) => one.documentId === documentId);
   const change = async (grade: string | null) => {
-    const input = { collection: collectionId, query: question, documentId, grade: Number(grade) };
+    const input = { collectionId, query: question, documentId, grade: Number(grade) };
     if (await judge.run({ input })) reload();
   };
   return (

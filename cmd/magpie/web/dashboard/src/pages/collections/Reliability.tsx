@@ -31,7 +31,7 @@ export function Reliability({ collectionId }: { collectionId: string }) {
   const [{ data, error }, again] = useQuery({ query: CollectionsQualityDocument, variables: { collection: collectionId } });
   const measure = useAction(CollectionsMeasureDocument);
   const begin = async () => {
-    const measured = await measure.run({ input: { collection: collectionId, days: Number(days) } });
+    const measured = await measure.run({ input: { collectionId, days: Number(days) } });
     if (!measured) return;
     setLatest(measured.measureSearchQuality);
     void navigate({ search: (old) => ({ ...old, run: undefined }), replace: true });
