@@ -320,18 +320,19 @@ func TestTheTimeoutsOfModelsAreThoseOfTheSettings(t *testing.T) {
 	for name, c := range map[string]struct {
 		call func() error
 		want provider.Kind
+		said string
 	}{
-		"embedding request":        {func() error { return vectors(hanging, `"request": "50ms", "max_retry_wait": "1ms"`) }, provider.KindTimeout},
-		"embedding max_retry_wait": {func() error { return vectors(busy, `"max_retry_wait": "1s"`) }, provider.KindRateLimited},
-		"chat first_byte":          {func() error { return chat(hanging, `"first_byte": "50ms", "max_retry_wait": "1ms"`) }, provider.KindTimeout},
-		"chat max_retry_wait":      {func() error { return chat(busy, `"max_retry_wait": "1s"`) }, provider.KindRateLimited},
+		"embedding request":        {func() error { return vectors(hanging, `"request": "50ms", "max_retry_wait": "1ms"`) }, provider.KindTimeout, "50ms"},
+		"embedding max_retry_wait": {func() error { return vectors(busy, `"max_retry_wait": "1s"`) }, provider.KindRateLimited, ""},
+		"chat first_byte":          {func() error { return chat(hanging, `"first_byte": "50ms", "max_retry_wait": "1ms"`) }, provider.KindTimeout, ""},
+		"chat max_retry_wait":      {func() error { return chat(busy, `"max_retry_wait": "1s"`) }, provider.KindRateLimited, ""},
 		"RERANK_TIMEOUT": {func() error {
 			_, err := hanging.reranker(t, "RERANK_MODEL=m-1", "RERANK_TIMEOUT=50ms").Rerank(t.Context(), "q", []string{"a"})
 			return err
-		}, provider.KindTimeout},
+		}, provider.KindTimeout, "50ms"},
 	} {
 		began := time.Now()
-		if err := c.call(); !provider.IsKind(err, c.want) || time.Since(began) > 15*time.Second {
+		if err := c.call(); !provider.IsKind(err, c.want) || !strings.Contains(err.Error(), c.said) || time.Since(began) > 15*time.Second {
 			t.Errorf("%s: %v after %v", name, err, time.Since(began))
 		}
 	}
