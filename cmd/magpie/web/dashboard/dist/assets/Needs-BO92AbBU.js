@@ -1,1 +1,0 @@
-import{P as e,m as t}from"./i18n-DJd29MVb.js";import{i as n}from"./Me-BsYYCDI0.js";import{t as r}from"./Empty-DYXYLo2O.js";var i=e();function a({atLeast:e,children:t}){return n(e)?t:(0,i.jsx)(o,{atLeast:e})}function o({atLeast:e}){return(0,i.jsx)(r,{icon:`lock`,title:t(`common.needs.${e}`),children:t(`common.needsHelp`)})}export{o as n,a as t};

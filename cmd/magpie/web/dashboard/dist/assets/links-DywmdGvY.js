@@ -1,1 +1,0 @@
-import{n as e}from"./Title-BIAXBEnh.js";import{r as t}from"./useRouter-DuhrdSKH.js";import{n}from"./link-BKtoFmjf.js";import{P as r}from"./i18n-DJd29MVb.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
