@@ -5,7 +5,7 @@
 # nothing and ends at once. It never starts a system service.
 #
 #   scripts/setup.sh          install what is missing
-#   scripts/setup.sh --tests  the same, and what the tests use: a browser, MariaDB, ClickHouse, FreeTDS, zsh, fish, groff, systemd,
+#   scripts/setup.sh --tests  the same, and what the tests use: a browser, PgBouncer, MariaDB, ClickHouse, FreeTDS, zsh, fish, groff, systemd,
 #                             Prometheus, Node.js, and other people's GraphQL clients
 #   scripts/setup.sh --check  only say what is missing; exit 1 if anything is
 set -euo pipefail
@@ -126,6 +126,9 @@ groff_ready() { have groff; }
 # What checks the units of deploy/systemd.
 systemd_ready() { [ "$(uname -s)" != Linux ] || have systemd-analyze; }
 
+# The pooler that the tests of the database start (internal/devstack).
+pgbouncer_ready() { have pgbouncer || [ -x /usr/sbin/pgbouncer ]; }
+
 # The servers that the tests of the tools for Prometheus start (internal/devstack).
 prometheus_ready() { have prometheus && have promtool; }
 alertmanager_ready() { have prometheus-alertmanager || have alertmanager; }
@@ -150,7 +153,7 @@ install_clients() {
 # What is missing, on one line.
 missing() {
   local part list='' parts='certificates go compiler make postgres pgvector redis'
-  if $for_tests; then parts="$parts browser mariadb clickhouse freetds zsh fish groff systemd prometheus alertmanager node clients"; fi
+  if $for_tests; then parts="$parts pgbouncer browser mariadb clickhouse freetds zsh fish groff systemd prometheus alertmanager node clients"; fi
   for part in $parts; do
     "${part}_ready" || list="$list $part"
   done
@@ -243,6 +246,7 @@ setup_debian() {
     else fail "this system's packages have no chromium, which the tests need. Install Chromium or Chrome so that chromium or google-chrome is in PATH."
     fi
   fi
+  if needs pgbouncer; then packages+=(pgbouncer); fi
   if needs mariadb; then packages+=(mariadb-server); fi
   if needs clickhouse; then
     [ -n "$(candidate_version clickhouse-server)" ] || fail "this system's packages have no clickhouse-server, which the tests need. Install ClickHouse so that clickhouse-server is in PATH."
@@ -278,6 +282,7 @@ setup_homebrew() {
   if needs postgres || needs pgvector; then packages+=(postgresql@17 pgvector); fi
   if needs redis; then packages+=(redis); fi
   if needs browser; then fail "the tests need Chromium or Chrome; run: brew install --cask google-chrome"; fi
+  if needs pgbouncer; then packages+=(pgbouncer); fi
   if needs mariadb; then packages+=(mariadb); fi
   if needs clickhouse; then fail "the tests need a ClickHouse server; run: brew install --cask clickhouse, and link clickhouse-server to it"; fi
   if needs freetds; then packages+=(freetds); fi

@@ -14,6 +14,9 @@ type Config struct {
 	DatabaseURL Secret `env:"DATABASE_URL"`
 	// MigrateDatabaseURL is the database with the login of the schema owner; DatabaseURL when empty.
 	MigrateDatabaseURL Secret `env:"MIGRATE_DATABASE_URL"`
+	// DatabaseReadURL are streaming replicas of the database, comma separated, with the login of the application; empty
+	// reads all from DatabaseURL.
+	DatabaseReadURL Secret `env:"DATABASE_READ_URL"`
 	// DatabaseMaxConnections bounds the connections of a process; 0 is the default of the driver.
 	DatabaseMaxConnections int `env:"DATABASE_MAX_CONNECTIONS" envDefault:"0"`
 	// RedisURL is one server, a Sentinel group or a Cluster.
@@ -284,6 +287,28 @@ func (c *Config) OwnerURL() string {
 		return c.MigrateDatabaseURL.Reveal()
 	}
 	return c.DatabaseURL.Reveal()
+}
+
+// ReadURLs returns the addresses of DATABASE_READ_URL.
+func (c *Config) ReadURLs() []string {
+	if c.DatabaseReadURL == "" {
+		return nil
+	}
+	return addresses(c.DatabaseReadURL.Reveal())
+}
+
+// addresses splits a list of addresses at commas. A part without a scheme belongs to the
+// address before it: an address of PostgreSQL may name several hosts.
+func addresses(list string) []string {
+	var all []string
+	for part := range strings.SplitSeq(list, ",") {
+		if len(all) > 0 && !strings.Contains(part, "://") {
+			all[len(all)-1] += "," + part
+			continue
+		}
+		all = append(all, strings.TrimSpace(part))
+	}
+	return all
 }
 
 // BackupSource returns the database with the login that backups use.

@@ -43,6 +43,11 @@ func TestNoSecretIsShown(t *testing.T) {
 	if strings.Contains(text, "canary") || strings.Count(text, "failed") != len(secrets) {
 		t.Errorf("the text shows: %s", text)
 	}
+	// Of two addresses, one is wrong.
+	c = &config.Config{DatabaseReadURL: "postgres://a:canary-1@b/c,postgres://d:canary-2@[::1/e"}
+	if text := c.Hide("wrong: " + c.DatabaseReadURL.Reveal()); strings.Contains(text, "canary") {
+		t.Errorf("the text shows: %s", text)
+	}
 	if got := c.Hide("nothing to hide"); got != "nothing to hide" {
 		t.Errorf("the text became %q", got)
 	}

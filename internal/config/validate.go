@@ -42,7 +42,20 @@ func (c *Config) Validate() error {
 	}{
 		{"DATABASE_URL", func() error { return checkDatabaseURL(c.DatabaseURL) }},
 		{"MIGRATE_DATABASE_URL", func() error { return checkDatabaseURL(c.MigrateDatabaseURL) }},
-		{"DATABASE_MAX_CONNECTIONS", func() error { return checkRange(c.DatabaseMaxConnections, 0, 10_000) }},
+		{"DATABASE_READ_URL", func() error {
+			for _, address := range c.ReadURLs() {
+				if err := checkDatabaseURL(Secret(address)); err != nil || address == "" {
+					return errors.New("must be a comma-separated list of postgres://user:password@host:5432/name")
+				}
+			}
+			return nil
+		}},
+		{"DATABASE_MAX_CONNECTIONS", func() error {
+			if c.DatabaseMaxConnections == 1 {
+				return errors.New("must be 0, or at least 2: a search that holds a connection reads texts with another")
+			}
+			return checkRange(c.DatabaseMaxConnections, 0, 10_000)
+		}},
 		{"REDIS_URL", func() error { return checkRedisURL(c.RedisURL) }},
 		{"LISTEN_ADDR", func() error { return checkListenAddr(c.ListenAddr) }},
 		{"PPROF_ADDR", func() error {

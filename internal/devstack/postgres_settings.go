@@ -102,5 +102,6 @@ func sharedMemoryType(folder string, user account) string {
 	return "posix"
 }
 
-// accessRules is the pg_hba.conf. Every process that can enter the private socket folder may connect as any role.
-const accessRules = "# Sockets only, in a folder that no other user can enter.\nlocal all all trust\n"
+// accessRules is the pg_hba.conf. Every process that can enter the private socket folder may connect as any role,
+// and copy the server.
+const accessRules = "# Sockets only, in a folder that no other user can enter.\nlocal all all trust\nlocal replication all trust\n"

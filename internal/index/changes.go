@@ -7,7 +7,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/magpie-search/magpie/internal/store/replica"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -16,17 +18,21 @@ import (
 // its rows in the server first.
 const changesQuery = "select magpie_changes($1, $2, $3, $4, $5)"
 
-// Changes tells r what changed in a collection after a position, as one moment
-// of the database has it: documents that searches can find complete with their
-// passages, in the order of their ids, and the others as not live. From the
+// Changes tells r what changed in the collection of a state after a position, as one
+// moment of the database has it: documents that searches can find complete with
+// their passages, in the order of their ids, and the others as not live. From the
 // zero position, or one of another generation, every document that searches can
 // find is told and nothing else. It holds a connection and a snapshot of the
 // database until r has taken everything.
 //
+// Of the state, Changes uses the collection and the position that it must reach: at
+// least the required change, and one after the reader's position if there is one. A
+// replica that has not replayed it is not read. If a replica fails, r is begun again.
+//
 // A collection that is gone or out of reach is viewer.ErrOutOfScope, and r is
 // not called; errors of r are returned as they are.
-func (s *Store) Changes(ctx context.Context, scope viewer.Scope, collection uuid.UUID, after Position, r ChangeReader) error {
-	narrow, err := scope.Narrow(collection)
+func (s *Store) Changes(ctx context.Context, scope viewer.Scope, state State, after Position, r ChangeReader) error {
+	narrow, err := scope.Narrow(state.Collection)
 	if err != nil {
 		return fmt.Errorf("read changes: %w", err)
 	}
@@ -34,28 +40,7 @@ func (s *Store) Changes(ctx context.Context, scope viewer.Scope, collection uuid
 	if err != nil {
 		return fmt.Errorf("read changes: %w", err)
 	}
-	err = s.inTransaction(ctx, func(conn *pgx.Conn) error {
-		at, model, apart, err := moment(ctx, conn, workspace, collection)
-		if err != nil {
-			return err
-		}
-		all := after == Position{} || after.Generation != at.Generation
-		if err := r.Begin(at, model, all); err != nil {
-			return &readerError{err}
-		}
-		var from *int64
-		if !all {
-			if from = &after.Change; after.Change >= at.Change {
-				return nil // the caller's transaction is rolled back
-			}
-		}
-		rows, err := conn.Query(ctx, changesQuery, pgx.QueryResultFormats{pgx.BinaryFormatCode}, workspace, collection, model, from, apart)
-		if err != nil {
-			return fmt.Errorf("ask for changes: %w", err)
-		}
-		defer rows.Close()
-		return tell(rows, r)
-	})
+	err = s.readers.Do(ctx, func(ctx context.Context) error { return s.changes(ctx, workspace, &state, after, r) })
 	var own *readerError
 	switch {
 	case err == nil:
@@ -67,12 +52,59 @@ func (s *Store) Changes(ctx context.Context, scope viewer.Scope, collection uuid
 	}
 }
 
+func (s *Store) changes(ctx context.Context, workspace uuid.UUID, state *State, after Position, r ChangeReader) error {
+	var m moment
+	conn, err := s.readers.Acquire(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+		switch err := m.begin(ctx, conn.Conn(), workspace, state.Collection); {
+		case errors.Is(err, viewer.ErrOutOfScope), err == nil && m.isBefore(state, after):
+			return replica.ErrBehind
+		default:
+			return err
+		}
+	})
+	if err != nil {
+		return err
+	}
+	defer conn.Release(ctx)
+	if !conn.IsReplica() {
+		if err := m.begin(ctx, conn.Conn.Conn(), workspace, state.Collection); err != nil {
+			return err
+		}
+	}
+	all := after == Position{} || after.Generation != m.at.Generation
+	if err := r.Begin(m.at, m.model, all); err != nil {
+		return &readerError{err}
+	}
+	var from *int64
+	if !all {
+		if from = &after.Change; after.Change >= m.at.Change {
+			return nil
+		}
+	}
+	rows, err := conn.Query(ctx, changesQuery, pgx.QueryResultFormats{pgx.BinaryFormatCode}, workspace, state.Collection, m.model, from, m.apart)
+	if err != nil {
+		return conn.Fault(ctx, fmt.Errorf("ask for changes: %w", err))
+	}
+	defer rows.Close()
+	if err = tell(rows, r); errors.As(err, new(*readerError)) {
+		return err
+	}
+	return conn.Fault(ctx, err)
+}
+
 // readerError is an error of the reader's, which is passed on.
 type readerError struct{ error }
 
-// moment opens a transaction that sees one moment of the database and says
-// which one it is for a collection.
-func moment(ctx context.Context, conn *pgx.Conn, workspace, collection uuid.UUID) (at Position, model string, apart bool, err error) {
+// A moment is the state of a collection in a transaction that sees one moment of the
+// database.
+type moment struct {
+	at    Position
+	model string
+	apart bool // vectors of the model may stand in passage_vectors
+}
+
+// begin begins the transaction.
+func (m *moment) begin(ctx context.Context, conn *pgx.Conn, workspace, collection uuid.UUID) error {
 	b := &pgx.Batch{}
 	b.Queue("begin isolation level repeatable read read only")
 	// The function's rows are read one by one, so that nothing is gained by
@@ -82,12 +114,21 @@ func moment(ctx context.Context, conn *pgx.Conn, workspace, collection uuid.UUID
 	b.Queue(`select c.embedding_model, coalesce(s.generation, 0), coalesce(s.change_number, 0), coalesce(s.stale, false)
 		from collections c left join collection_state s on s.collection_id = c.id
 		where c.id = $1 and c.workspace_id = $2 and c.deleting_at is null`, collection, workspace).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&model, &at.Generation, &at.Change, &apart) })
-	err = run(ctx, conn, b, "read the state")
+		QueryRow(func(row pgx.Row) error { return row.Scan(&m.model, &m.at.Generation, &m.at.Change, &m.apart) })
+	err := run(ctx, conn, b, "read the state")
 	if errors.Is(err, pgx.ErrNoRows) {
-		err = viewer.ErrOutOfScope
+		return viewer.ErrOutOfScope
 	}
-	return at, model, apart, err
+	return err
+}
+
+// isBefore reports whether the moment is before what a reader at a position must reach.
+func (m *moment) isBefore(state *State, after Position) bool {
+	if !state.ReachedBy(m.at) {
+		return true
+	}
+	// There are changes after the position, and none of them is in the moment.
+	return after.Generation == m.at.Generation && m.at.Change <= after.Change && m.at.Change < state.Change
 }
 
 // tell passes the rows on, document by document.

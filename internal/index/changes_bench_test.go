@@ -55,7 +55,7 @@ func BenchmarkChanges(b *testing.B) {
 		b.ReportAllocs()
 		var c counter
 		for b.Loop() {
-			if err := f.store.Changes(b.Context(), id.scope, id.collection, index.Position{}, &c); err != nil {
+			if err := f.store.Changes(b.Context(), id.scope, index.State{Collection: id.collection}, index.Position{}, &c); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -71,7 +71,7 @@ func BenchmarkChanges(b *testing.B) {
 		after.Change--
 		var c counter
 		for b.Loop() {
-			if err := f.store.Changes(b.Context(), id.scope, id.collection, after, &c); err != nil {
+			if err := f.store.Changes(b.Context(), id.scope, index.State{Collection: id.collection}, after, &c); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -60,7 +60,7 @@ func (r *follower) Entry(e *index.Entry) error {
 // follow reads on from where the follower is.
 func (f *fixture) follow(id tenant, r *follower) {
 	f.Helper()
-	if err := f.store.Changes(f.Context(), id.scope, id.collection, r.at, r); err != nil {
+	if err := f.store.Changes(f.Context(), id.scope, index.State{Collection: id.collection}, r.at, r); err != nil {
 		f.Fatal(err)
 	}
 }
@@ -298,7 +298,7 @@ func TestEveryWriteIsTold(t *testing.T) {
 		t.Errorf("%d and %d documents are left", len(mine.documents), len(other.documents))
 	}
 	f.exec("delete from collections where id = $1", id.collection)
-	if err := f.store.Changes(t.Context(), id.scope, id.collection, mine.at, &mine); !errors.Is(err, viewer.ErrOutOfScope) {
+	if err := f.store.Changes(t.Context(), id.scope, index.State{Collection: id.collection}, mine.at, &mine); !errors.Is(err, viewer.ErrOutOfScope) {
 		t.Errorf("Changes of a collection that is gone: %v", err)
 	}
 	if n := f.count(id, "select count(*) from document_changes where collection_id = $1", id.collection); n != 0 {
@@ -329,7 +329,7 @@ func TestChangesStayWithinTheScope(t *testing.T) {
 	} {
 		for _, after := range []index.Position{{}, {Change: 1}} {
 			var got follower
-			if err := f.store.Changes(t.Context(), c.scope, c.collection, after, &got); !errors.Is(err, c.want) || got.documents != nil {
+			if err := f.store.Changes(t.Context(), c.scope, index.State{Collection: c.collection}, after, &got); !errors.Is(err, c.want) || got.documents != nil {
 				t.Errorf("%s: %v, told %+v", name, err, got)
 			}
 		}
@@ -430,16 +430,16 @@ func TestAReaderMayEndTheTelling(t *testing.T) {
 	full := errors.New("full")
 	for range 20 { // more than there are connections
 		begin, entry := &failing{begin: full}, &failing{entry: full}
-		if err := f.store.Changes(t.Context(), id.scope, id.collection, index.Position{}, begin); !errors.Is(err, full) || begin.told != 0 {
+		if err := f.store.Changes(t.Context(), id.scope, index.State{Collection: id.collection}, index.Position{}, begin); !errors.Is(err, full) || begin.told != 0 {
 			t.Fatalf("Begin fails: %v, told %d", err, begin.told)
 		}
-		if err := f.store.Changes(t.Context(), id.scope, id.collection, index.Position{}, entry); !errors.Is(err, full) || entry.told != 1 {
+		if err := f.store.Changes(t.Context(), id.scope, index.State{Collection: id.collection}, index.Position{}, entry); !errors.Is(err, full) || entry.told != 1 {
 			t.Fatalf("Entry fails: %v, told %d", err, entry.told)
 		}
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := f.store.Changes(ended, id.scope, id.collection, index.Position{}, &follower{}); !errors.Is(err, context.Canceled) {
+	if err := f.store.Changes(ended, id.scope, index.State{Collection: id.collection}, index.Position{}, &follower{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("without time: %v", err)
 	}
 }

@@ -4,5 +4,6 @@
 // viewer.Scope, and every write of a sync job the job's attempt as a fence.
 //
 // The package may import pgx and pgvector, internal/viewer, ent/gid,
-// internal/apierr, internal/ingest/passage and internal/analysis.
+// internal/apierr, internal/ingest/passage, internal/store/replica and
+// internal/analysis.
 package index

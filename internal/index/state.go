@@ -41,6 +41,12 @@ type State struct {
 	Indexed bool
 }
 
+// ReachedBy reports whether a copy of the collection at a position has everything that a
+// search with this state must see.
+func (s *State) ReachedBy(at Position) bool {
+	return at.Generation >= s.Generation && at.Change >= s.Required
+}
+
 // ErrNoCollection is returned by OldestState if no collection is in scope.
 var ErrNoCollection = errors.New("no collection in scope")
 
@@ -102,9 +108,10 @@ func (s *Store) states(ctx context.Context, scope viewer.Scope, query string) ([
 // A ChangeReader receives the changes that [Store.Changes] reads. An error of either
 // method ends the read and is returned.
 type ChangeReader interface {
-	// Begin is called once, before any Entry, with the position that the reader has
-	// reached when Changes returns without an error, and with the model of the vectors.
-	// With all, every live document follows, and the reader discards what it has.
+	// Begin is called before any Entry, with the position that the reader has reached
+	// when Changes returns without an error, and with the model of the vectors. With all,
+	// every live document follows, and the reader discards what it has. Begin is called
+	// again if the read starts over; what was read since the Begin before is discarded.
 	Begin(at Position, model string, all bool) error
 	// Entry is called for each document. The entry is valid during the call only.
 	Entry(*Entry) error

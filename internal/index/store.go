@@ -14,19 +14,28 @@ import (
 
 	"github.com/magpie-search/magpie/internal/analysis"
 	"github.com/magpie-search/magpie/internal/apierr"
+	"github.com/magpie-search/magpie/internal/store/replica"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Store writes and reads the index. It is safe for concurrent use.
 type Store struct {
 	pool     *pgxpool.Pool
+	readers  *replica.Readers // of Changes
 	analyzer *analysis.Analyzer
 }
 
 // New makes a Store on the application's pool (internal/store). The analyzer
 // must be the kind that queries are analyzed with.
 func New(pool *pgxpool.Pool, a *analysis.Analyzer) *Store {
-	return &Store{pool: pool, analyzer: a}
+	return &Store{pool: pool, readers: replica.Primary(pool), analyzer: a}
+}
+
+// ReadFrom returns a Store whose Changes uses the readers.
+func (s *Store) ReadFrom(readers *replica.Readers) *Store {
+	other := *s
+	other.readers = readers
+	return &other
 }
 
 // begin are the first statements of every transaction: they open it and name

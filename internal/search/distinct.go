@@ -126,7 +126,7 @@ func (s *searcher) grouping(ctx context.Context, q *Query, results []rank.Result
 		})
 		return err
 	}
-	if err := s.engine.queryHits(ctx, s.workspace, read, query, append([]any{documents}, arguments...)...); err != nil {
+	if err := s.engine.queryHits(ctx, s.workspace, s.positions(), read, query, append([]any{documents}, arguments...)...); err != nil {
 		return g, fmt.Errorf("read %s of documents: %w", q.Distinct, err)
 	}
 	return g, nil

@@ -6,5 +6,5 @@
 //
 // The package may import pgx, internal/search/..., internal/model/embed,
 // internal/index, internal/ingest/document, internal/ingest/passage, internal/model/rerank,
-// internal/viewer and internal/apierr.
+// internal/store/replica, internal/viewer and internal/apierr.
 package search

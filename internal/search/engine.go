@@ -15,6 +15,7 @@ import (
 	"github.com/magpie-search/magpie/internal/search/postgres"
 	"github.com/magpie-search/magpie/internal/search/rank"
 	"github.com/magpie-search/magpie/internal/search/resident"
+	"github.com/magpie-search/magpie/internal/store/replica"
 )
 
 // Options tune an Engine; the zero value is ready to use.
@@ -38,6 +39,8 @@ type Options struct {
 	// Questions bound and cache the embedding of queries by models other than the builtin
 	// one.
 	Questions embed.QuestionOptions
+	// Readers choose the servers of reads; nil for the pool alone.
+	Readers *replica.Readers
 }
 
 func (o Options) withDefaults() Options {
@@ -65,7 +68,8 @@ func (o Options) withDefaults() Options {
 // An Engine answers queries. It is safe for concurrent use. Close stops its background
 // work.
 type Engine struct {
-	pool        *pgxpool.Pool
+	readers     *replica.Readers
+	primary     *replica.Readers // of the primary alone
 	store       *index.Store
 	analyzer    *analysis.Analyzer
 	models      *embed.Registry
@@ -84,10 +88,13 @@ type Engine struct {
 // the one that the index was written with.
 func New(pool *pgxpool.Pool, a *analysis.Analyzer, models *embed.Registry, opt Options) *Engine {
 	opt = opt.withDefaults()
+	if opt.Readers == nil {
+		opt.Readers = replica.Primary(pool)
+	}
 	maxConns := max(int64(pool.Config().MaxConns)-2, 1)
 	e := &Engine{
-		pool: pool, store: index.New(pool, a), analyzer: a, models: models, ranker: rank.New(),
-		stored: postgres.New(pool, postgres.Options{Timeout: opt.Timeout}), embedders: make(map[string]*embed.Questions),
+		readers: opt.Readers, primary: replica.Primary(pool), store: index.New(pool, a).ReadFrom(opt.Readers), analyzer: a, models: models, ranker: rank.New(),
+		stored: postgres.New(pool, postgres.Options{Timeout: opt.Timeout, Readers: opt.Readers}), embedders: make(map[string]*embed.Questions),
 		connections: semaphore.NewWeighted(maxConns), maxConns: maxConns, opt: opt,
 	}
 	for _, name := range models.Names() {

@@ -36,7 +36,7 @@ func (s *searcher) explanation(r *rank.Result) *Explanation {
 	if c := &s.collections[r.Part]; c.snapshot != nil { // those of the parts come first
 		x.Tier, x.Change = TierResident, c.snapshot.Change
 	} else {
-		x.Tier, x.Change = TierStored, c.source.Change()
+		x.Tier, x.Change = TierStored, c.source.Position().Change
 	}
 	return x
 }

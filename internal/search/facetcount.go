@@ -40,7 +40,11 @@ func (e *Engine) facets(ctx context.Context, scope viewer.Scope, q Query, count 
 		return []Facet{}, nil
 	}
 	q.setDefaultRanges()
-	facets, err := count(ctx, scope, &q)
+	var facets []Facet
+	err := e.readers.Do(ctx, func(ctx context.Context) (err error) {
+		facets, err = count(ctx, scope, &q)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("count facets: %w", readable(err))
 	}

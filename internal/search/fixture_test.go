@@ -42,7 +42,12 @@ type tenant struct {
 
 func newFixture(t testing.TB, more ...embed.Embedder) *fixture {
 	t.Helper()
-	urls := testkit.Database(t)
+	return fixtureAt(t, testkit.Database(t), more...)
+}
+
+// fixtureAt is newFixture on a migrated database.
+func fixtureAt(t testing.TB, urls *testkit.DB, more ...embed.Embedder) *fixture {
+	t.Helper()
 	db, err := store.Open(t.Context(), urls.AppURL, 8)
 	if err != nil {
 		t.Fatal(err)

@@ -10,9 +10,11 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/store/replica"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
@@ -53,7 +55,7 @@ func (s *searcher) read(ctx context.Context, page []rank.Result, hits map[uuid.U
 	}
 	scan := func(rows pgx.Rows) error { return scanHits(rows, hits) }
 	if !s.opt.storedOnly {
-		if err := s.engine.queryHits(ctx, s.workspace, scan, hitsByID, ids); err != nil {
+		if err := s.engine.queryHits(ctx, s.workspace, s.positions(), scan, hitsByID, ids); err != nil {
 			return err
 		}
 		cache.put(s.workspace, s.states, page, hits)
@@ -84,7 +86,7 @@ func (e *Engine) refreshHits(ctx context.Context, scope viewer.Scope, state inde
 	}
 	var hits []*Hit
 	var hitOrdinals []int32
-	if err := e.queryHits(ctx, workspace, func(rows pgx.Rows) error {
+	if err := e.queryHits(ctx, workspace, nil, func(rows pgx.Rows) error {
 		defer rows.Close()
 		for rows.Next() {
 			var ordinal int32
@@ -136,31 +138,64 @@ func scanHit(rows pgx.Rows, more ...any) (*Hit, error) {
 	return h, nil
 }
 
-// queryHits runs a query in a transaction of its own, in one round trip.
-func (e *Engine) queryHits(ctx context.Context, workspace uuid.UUID, scan func(pgx.Rows) error, query string, arguments ...any) error {
-	conn, err := e.pool.Acquire(ctx)
-	if err != nil {
-		return fmt.Errorf("get a connection: %w", err)
+// positions returns the position of each searched collection in its tier; nil if there are
+// no replicas that must have reached it.
+func (s *searcher) positions() map[uuid.UUID]index.Position {
+	if !s.engine.readers.HasReplicas() {
+		return nil
 	}
-	defer conn.Release()
-	b := &pgx.Batch{}
-	b.Queue("begin read only")
-	// A few rows are looked up by their keys. Before the tables are analyzed, the planner
-	// would scan whole tables, start with the smallest one, and compile the query.
-	b.Queue(`select set_config('magpie.workspace', $1, true), set_config('statement_timeout', $2, true),
+	out := make(map[uuid.UUID]index.Position, len(s.collections))
+	for i := range s.collections {
+		if c := &s.collections[i]; c.snapshot != nil {
+			out[c.state.Collection] = c.snapshot.Position
+		} else {
+			out[c.state.Collection] = c.source.Position()
+		}
+	}
+	return out
+}
+
+// reachedQuery tells whether the database has collections at positions or after them.
+const reachedQuery = `select not exists (select from unnest($1::uuid[], $2::bigint[], $3::bigint[]) w (collection, generation, change)
+	left join collection_state s on s.collection_id = w.collection
+	where coalesce(s.generation, 0) < w.generation or coalesce(s.change_number, 0) < w.change)`
+
+// queryHits runs a query in a transaction of its own, in one round trip. A replica is read
+// if it has reached the positions, and never if they are nil. scan may be called for rows of
+// a replica that fails, and again for all rows of the primary.
+func (e *Engine) queryHits(ctx context.Context, workspace uuid.UUID, positions map[uuid.UUID]index.Position, scan func(pgx.Rows) error, query string, arguments ...any) error {
+	read := func(ctx context.Context, conn *pgxpool.Conn, isReplica bool) error {
+		b := &pgx.Batch{}
+		b.Queue("begin read only")
+		// A few rows are looked up by their keys. Before the tables are analyzed, the planner
+		// would scan whole tables, start with the smallest one, and compile the query.
+		b.Queue(`select set_config('magpie.workspace', $1, true), set_config('statement_timeout', $2, true),
 			set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
 			set_config('jit', 'off', true), set_config('join_collapse_limit', '1', true)`,
-		workspace.String(), fmt.Sprintf("%dms", e.opt.Timeout.Milliseconds()))
-	b.Queue(query, arguments...).Query(scan)
-	b.Queue("commit")
-	err = conn.SendBatch(ctx, b).Close()
-	if conn.Conn().PgConn().TxStatus() != 'I' {
-		// The caller's context may be done. If this fails the pool closes the connection.
-		rollback, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		_, _ = conn.Exec(rollback, "rollback")
+			workspace.String(), fmt.Sprintf("%dms", e.opt.Timeout.Milliseconds()))
+		reached := true
+		if isReplica {
+			var collections []uuid.UUID
+			var generations, changes []int64
+			for id, p := range positions {
+				collections, generations, changes = append(collections, id), append(generations, p.Generation), append(changes, p.Change)
+			}
+			b.Queue(reachedQuery, collections, generations, changes).QueryRow(func(row pgx.Row) error { return row.Scan(&reached) })
+		}
+		b.Queue(query, arguments...).Query(func(rows pgx.Rows) error {
+			if !reached {
+				return replica.ErrBehind
+			}
+			return scan(rows)
+		})
+		b.Queue("commit")
+		return conn.SendBatch(ctx, b).Close()
 	}
-	if err != nil {
+	readers := e.readers
+	if positions == nil {
+		readers = e.primary
+	}
+	if err := readers.Read(ctx, read); err != nil {
 		return fmt.Errorf("read the results: %w", err)
 	}
 	return nil

@@ -44,7 +44,12 @@ func (e *Engine) Search(ctx context.Context, scope viewer.Scope, q Query) (resul
 			return nil, fmt.Errorf("search: %w", readable(err))
 		}
 		only := onlyCollection(scope, states, &q)
-		results, complete, err := e.attempt(ctx, scope, states, &q, question, openOptions{current: attempt > 1, storedOnly: attempt == maxAttempts})
+		var complete bool
+		err = e.readers.Do(ctx, func(ctx context.Context) (err error) {
+			opt := openOptions{current: attempt > 1, storedOnly: attempt == maxAttempts}
+			results, complete, err = e.attempt(ctx, scope, states, &q, question, opt)
+			return err
+		})
 		if err != nil {
 			return nil, fmt.Errorf("search: %w", readable(err))
 		}

@@ -79,8 +79,8 @@ func (c *openCollection) filtered(ctx context.Context, f *rank.Filter) (rank.Par
 	return part, nil
 }
 
-// open opens the collections with the given states. It changes the list of states. The
-// parts have no vectors before respell.
+// open opens the collections with the given states. The parts have no vectors before
+// respell.
 func (e *Engine) open(ctx context.Context, scope viewer.Scope, states []index.State, q *Query, question *rank.Question, opt openOptions) (_ *searcher, err error) {
 	s := &searcher{engine: e, opt: opt}
 	readers, err := readersOf(ctx)
@@ -89,9 +89,6 @@ func (e *Engine) open(ctx context.Context, scope viewer.Scope, states []index.St
 	}
 	if s.workspace, err = scope.Workspace(); err != nil {
 		return nil, err
-	}
-	if !opt.allCollections {
-		states = slices.DeleteFunc(states, func(state index.State) bool { return !q.Filters.includes(state.Collection) })
 	}
 	filter := q.Filters.filter()
 	if question != nil {
@@ -104,6 +101,9 @@ func (e *Engine) open(ctx context.Context, scope viewer.Scope, states []index.St
 	}()
 	var stored []openCollection
 	for _, state := range states {
+		if !opt.allCollections && !q.Filters.includes(state.Collection) {
+			continue
+		}
 		if opt.current {
 			state.Required = state.Change
 		}

@@ -61,12 +61,16 @@ func (e *Engine) Standing(ctx context.Context, scope viewer.Scope, q Query, docu
 		return out, nil
 	}
 	question := rank.NewQuestion(e.analyzer, q.Text, q.Filters.language(), q.AsYouType)
-	s, err := e.open(ctx, scope, states, &q, question, openOptions{current: true})
+	err = e.readers.Do(ctx, func(ctx context.Context) error {
+		s, err := e.open(ctx, scope, states, &q, question, openOptions{current: true})
+		if err != nil {
+			return err
+		}
+		defer s.close(ctx)
+		out = &Standing{Searched: true}
+		return s.standing(ctx, out, &q, question, document, collection)
+	})
 	if err != nil {
-		return nil, fmt.Errorf("find a document's standing: %w", readable(err))
-	}
-	defer s.close(ctx)
-	if err := s.standing(ctx, out, &q, question, document, collection); err != nil {
 		return nil, fmt.Errorf("find a document's standing: %w", readable(err))
 	}
 	return out, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/internal/analysis"
+	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/search/rank"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -73,6 +74,16 @@ func (e *Engine) suggest(ctx context.Context, scope viewer.Scope, q *Query, word
 	if err != nil {
 		return nil, err
 	}
+	var out *Suggestions
+	err = e.readers.Do(ctx, func(ctx context.Context) (err error) {
+		out, err = e.suggestFrom(ctx, scope, states, q, words)
+		return err
+	})
+	return out, err
+}
+
+// suggestFrom makes the suggestions from collections with the given states.
+func (e *Engine) suggestFrom(ctx context.Context, scope viewer.Scope, states []index.State, q *Query, words bool) (*Suggestions, error) {
 	question := rank.NewQuestion(e.analyzer, q.Text, q.Filters.language(), true)
 	s, err := e.open(ctx, scope, states, q, question, openOptions{})
 	if err != nil {

@@ -44,29 +44,11 @@ type DB struct {
 // pgvector, are refused with a *Mismatch. maxConns bounds each pool; 0 means the
 // default of the driver.
 func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
-	cfg, err := pgxpool.ParseConfig(url)
-	if err != nil {
-		return nil, errors.New("the database URL cannot be read; it has the form postgres://user:password@host:5432/name")
-	}
-	if maxConns > 0 {
-		cfg.MaxConns = maxConns
-	}
 	statements := new(atomic.Int64)
 	reset := &poolReset{}
-	cfg.ConnConfig.Tracer = counter{statements, reset}
-	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
-		ctx = withoutCounter(ctx)
-		if _, err := c.Exec(ctx, "set role "+AppRole); err != nil {
-			return roleError(c.Config().User, err)
-		}
-		if err := pgxvec.RegisterTypes(ctx, c); err != nil {
-			return fmt.Errorf("look the vector types up: %w", vectorError(ctx, c, err))
-		}
-		return nil
-	}
-	// Check idle connections, so that no query fails on a broken one.
-	cfg.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
-		return p.IdleDuration > time.Second || !isQuiet(p.Conn)
+	cfg, err := configuration(url, maxConns, counter{statements, reset})
+	if err != nil {
+		return nil, err
 	}
 	pool, err := open(ctx, cfg)
 	if err != nil {
@@ -84,6 +66,33 @@ func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 	client.Use(audit.Hook(base.atomic), checkEdges)
 	client.Membership.Intercept(withoutSuspended())
 	return &DB{Pool: pool, Ent: client, entPool: entPool, sql: db, statements: statements}, nil
+}
+
+// configuration returns that of a pool whose connections use AppRole.
+func configuration(url string, maxConns int32, tracer counter) (*pgxpool.Config, error) {
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("the database URL cannot be read; it has the form postgres://user:password@host:5432/name")
+	}
+	if maxConns > 0 {
+		cfg.MaxConns = maxConns
+	}
+	cfg.ConnConfig.Tracer = tracer
+	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+		ctx = withoutCounter(ctx)
+		if err := become(ctx, c); err != nil {
+			return err
+		}
+		if err := pgxvec.RegisterTypes(ctx, c); err != nil {
+			return fmt.Errorf("look the vector types up: %w", vectorError(ctx, c, err))
+		}
+		return nil
+	}
+	// Check idle connections, so that no query fails on a broken one.
+	cfg.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
+		return p.IdleDuration > time.Second || !isQuiet(p.Conn)
+	}
+	return cfg, nil
 }
 
 func open(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, error) {

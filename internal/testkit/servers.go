@@ -108,6 +108,29 @@ func Cluster(t testing.TB) *devstack.Stack {
 	return stack(t, devstack.Options{AppRole: ClusterLogin, WithoutRedis: true})
 }
 
+// PgBouncer starts a pooler in transaction mode before the PostgreSQL of a Stack or Cluster for this test only, with a number of
+// connections to it. It stops at the end of the test.
+func PgBouncer(t testing.TB, stack *devstack.Stack, connections int) *devstack.PgBouncer {
+	t.Helper()
+	pooler, err := stack.StartPgBouncer(t.Context(), connections)
+	if err != nil {
+		t.Fatalf("PgBouncer for the test: %v", err)
+	}
+	t.Cleanup(func() { stopServer(t, "PgBouncer", pooler.Stop) })
+	return pooler
+}
+
+// Replica starts a streaming replica of the PostgreSQL of a Stack or Cluster for this test only. It stops at the end of the test.
+func Replica(t testing.TB, stack *devstack.Stack, settings ...string) *devstack.Replica {
+	t.Helper()
+	replica, err := stack.StartReplica(t.Context(), settings...)
+	if err != nil {
+		t.Fatalf("replica for the test: %v", err)
+	}
+	t.Cleanup(func() { stopServer(t, "replica", replica.Stop) })
+	return replica
+}
+
 func stack(t testing.TB, o devstack.Options) *devstack.Stack {
 	t.Helper()
 	// When root runs the tests, the account of the servers cannot enter the folders of t.TempDir.

@@ -268,7 +268,7 @@ func norm(v []float32) (n float32) {
 func (f *fixture) read(lacking int) *reader {
 	f.Helper()
 	r := &reader{f: f}
-	if err := f.index.Changes(f.Context(), f.scope, f.collection, index.Position{}, r); err != nil {
+	if err := f.index.Changes(f.Context(), f.scope, index.State{Collection: f.collection}, index.Position{}, r); err != nil {
 		f.Fatal(err)
 	}
 	if r.lacking != lacking {

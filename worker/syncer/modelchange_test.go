@@ -44,7 +44,7 @@ func (v *vectors) Entry(e *index.Entry) error {
 func (f *fixture) read() vectors {
 	f.Helper()
 	var v vectors
-	f.must(f.index.Changes(f.ctx, f.scope, f.row.CollectionID, index.Position{}, &v))
+	f.must(f.index.Changes(f.ctx, f.scope, index.State{Collection: f.row.CollectionID}, index.Position{}, &v))
 	return v
 }
 

@@ -25,6 +25,9 @@ func processMetrics(app *wire.App) {
 	m.Counter("database", "statements_total", "Statements that were sent to the database.", func() float64 {
 		return float64(app.DB.Statements())
 	})
+	if len(app.Readers.Stats().Replicas) > 0 {
+		m.Replicas(app.Readers.Stats)
+	}
 	m.Gauge("redis", "connections", "Open connections to Redis.", func() float64 {
 		return float64(app.Redis.PoolStats().TotalConns)
 	})

@@ -71,6 +71,7 @@ import (
 	"github.com/magpie-search/magpie/internal/search"
 	"github.com/magpie-search/magpie/internal/secret"
 	"github.com/magpie-search/magpie/internal/store"
+	"github.com/magpie-search/magpie/internal/store/replica"
 	"github.com/magpie-search/magpie/internal/store/transaction"
 	"github.com/magpie-search/magpie/internal/syncjob"
 	"github.com/magpie-search/magpie/internal/system"
@@ -88,6 +89,7 @@ type App struct {
 	Log        *slog.Logger
 	Metrics    *metrics.Metrics
 	DB         *store.DB
+	Readers    *replica.Readers // of the database and its replicas
 	Redis      redis.UniversalClient
 	Accounts   *authn.Accounts
 	People     *people.People
@@ -196,7 +198,7 @@ func (a *App) open(ctx context.Context) error {
 		budget = -1
 	}
 	a.openQueryLog(ctx) // closed after its writers
-	options := search.Options{Log: a.Log, Memory: budget, Questions: embed.QuestionOptions{Timeout: a.Config.EmbeddingQueryTimeout}}
+	options := search.Options{Log: a.Log, Readers: a.Readers, Memory: budget, Questions: embed.QuestionOptions{Timeout: a.Config.EmbeddingQueryTimeout}}
 	if a.Config.RerankBaseURL != "" || a.Config.RerankProvider != "" {
 		if options.Reranker, err = a.newReranker(); err != nil {
 			return err
@@ -334,6 +336,10 @@ func (a *App) openStores(ctx context.Context) (err error) {
 	if err := a.DB.CheckSchema(ctx); err != nil {
 		return databaseError{fmt.Errorf("check the schema: %w", err)}
 	}
+	if a.Readers, err = a.DB.Readers(ctx, a.Config.ReadURLs(), int32(a.Config.DatabaseMaxConnections), a.Log); err != nil { //nolint:gosec // the settings limit it
+		return databaseError{err}
+	}
+	a.closers = append(a.closers, func() error { a.Readers.Close(); return nil })
 	if a.clock, err = store.NewClock(ctx, a.DB.Pool, store.ClockOptions{Log: a.Log}); err != nil {
 		return databaseError{err}
 	}

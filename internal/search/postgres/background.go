@@ -38,7 +38,7 @@ func (s *Source) Background(ctx context.Context, vector []float32) (rank.Backgro
 	}
 	key := sampleKey{collection: s.collection, generation: s.generation, model: s.model, dimensions: len(vector)}
 	if s.state.passages <= 16*sampleSize {
-		key.change = s.state.change
+		key.change = s.state.Change
 	} else {
 		key.magnitude = bits.Len64(uint64(s.state.passages))
 	}

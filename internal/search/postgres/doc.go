@@ -9,6 +9,6 @@
 // (index.BuildIndexes). Otherwise a search reads as many passages as its budget allows
 // (Options).
 //
-// The package may import pgx and pgvector, internal/index and
-// internal/search/rank.
+// The package may import pgx and pgvector, internal/index, internal/search/rank and
+// internal/store/replica.
 package postgres

@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/magpie-search/magpie/internal/index"
 )
 
 // Query runs a query in the transaction of the search: with its snapshot of the
@@ -16,6 +18,6 @@ func (s *Source) Query(ctx context.Context, read func(pgx.Rows) error, sql strin
 // Collection returns the collection of the source.
 func (s *Source) Collection() uuid.UUID { return s.collection }
 
-// Change returns the collection's change number in the transaction; 0 before the first
+// Position returns the collection's position in the transaction; zero before the first
 // query.
-func (s *Source) Change() int64 { return s.state.change }
+func (s *Source) Position() index.Position { return s.state.Position }

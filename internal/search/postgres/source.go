@@ -4,20 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/store/replica"
 )
 
 // A Source is one collection during one search. It holds a connection, and a
 // transaction from the first query on.
 type Source struct {
 	tier       *Tier
-	conn       *pgxpool.Conn
+	conn       *replica.Conn
 	workspace  uuid.UUID
 	collection uuid.UUID
 	model      string
@@ -35,30 +36,56 @@ var _ rank.Source = (*Source)(nil)
 
 // state is the collection's state in the transaction.
 type state struct {
-	documents, passages, words, change int64
-	exact                              int64 // largest number of passages that are searched without indexes
-	counted                            int64 // passages when the frequencies of common words were counted; 0 for never
-	model                              string
-	dimensions                         int // of the vector index, 0 for none
+	documents, passages, words int64
+	index.Position
+	exact      int64 // largest number of passages that are searched without indexes
+	counted    int64 // passages when the frequencies of common words were counted; 0 for never
+	model      string
+	dimensions int // of the vector index, 0 for none
 }
 
-const stateQuery = `select coalesce(s.documents, 0), coalesce(s.passages, 0), coalesce(s.words, 0), coalesce(s.change_number, 0),
+const stateQuery = `select coalesce(s.documents, 0), coalesce(s.passages, 0), coalesce(s.words, 0), coalesce(s.generation, 0), coalesce(s.change_number, 0),
 		e.exact_passages, coalesce(x.passages, 0), coalesce(x.model, ''), coalesce(x.dimensions, 0)
 	from search_settings e
 	left join collection_state s on s.collection_id = $1 and s.workspace_id = $2
 	left join search_indexes x on x.collection_id = $1 and x.workspace_id = $2`
 
+// queueBegin queues the begin of the transaction.
+func (s *Source) queueBegin(b *pgx.Batch) {
+	b.Queue("begin isolation level repeatable read read only")
+	b.Queue("select set_config('magpie.workspace', $1, true), set_config('statement_timeout', $2, true)",
+		s.workspace.String(), fmt.Sprintf("%dms", s.tier.opt.Timeout.Milliseconds()))
+	b.Queue(stateQuery, s.collection, s.workspace).QueryRow(func(row pgx.Row) error {
+		v := &s.state
+		return row.Scan(&v.documents, &v.passages, &v.words, &v.Generation, &v.Change, &v.exact, &v.counted, &v.model, &v.dimensions)
+	})
+}
+
+// connect acquires the connection. On a replica it begins the transaction, because its
+// snapshot must have what the search must see.
+func (s *Source) connect(ctx context.Context, required *index.State) (err error) {
+	s.conn, err = s.tier.opt.Readers.Acquire(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
+		b := &pgx.Batch{}
+		s.queueBegin(b)
+		if err := conn.SendBatch(ctx, b).Close(); err != nil {
+			return err
+		}
+		if !required.ReachedBy(s.state.Position) {
+			return replica.ErrBehind
+		}
+		return nil
+	})
+	if s.begun = err == nil && s.conn.IsReplica(); !s.begun {
+		s.state = state{} // that of a replica which cannot be used
+	}
+	return err
+}
+
 // query sends statements in one round trip. The first call begins the transaction.
 func (s *Source) query(ctx context.Context, statements ...func(*pgx.Batch)) error {
 	b := &pgx.Batch{}
 	if !s.begun {
-		b.Queue("begin isolation level repeatable read read only")
-		b.Queue("select set_config('magpie.workspace', $1, true), set_config('statement_timeout', $2, true)",
-			s.workspace.String(), fmt.Sprintf("%dms", s.tier.opt.Timeout.Milliseconds()))
-		b.Queue(stateQuery, s.collection, s.workspace).QueryRow(func(row pgx.Row) error {
-			v := &s.state
-			return row.Scan(&v.documents, &v.passages, &v.words, &v.change, &v.exact, &v.counted, &v.model, &v.dimensions)
-		})
+		s.queueBegin(b)
 	}
 	for _, add := range statements {
 		add(b)
@@ -67,7 +94,7 @@ func (s *Source) query(ctx context.Context, statements ...func(*pgx.Batch)) erro
 		return nil
 	}
 	s.begun = true
-	return s.conn.SendBatch(ctx, b).Close()
+	return s.conn.Fault(ctx, s.conn.SendBatch(ctx, b).Close())
 }
 
 // Close ends the transaction and returns the connection to the pool, even if the
@@ -76,13 +103,7 @@ func (s *Source) Close(ctx context.Context) {
 	if s.conn == nil {
 		return
 	}
-	if s.conn.Conn().PgConn().TxStatus() != 'I' {
-		// If this fails the pool closes the connection.
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		_, _ = s.conn.Exec(end, "rollback")
-	}
-	s.conn.Release()
+	s.conn.Release(ctx)
 	s.conn = nil
 }
 
@@ -143,7 +164,7 @@ func (s *Source) readSelection(ctx context.Context) error {
 		s.selection = &selection{passages: s.state.passages}
 		return nil
 	}
-	key := selectionKey{s.collection, s.state.change, s.filter}
+	key := selectionKey{s.collection, s.state.Change, s.filter}
 	if cached, ok := s.tier.selections.get(key); ok {
 		s.selection = &cached
 		return nil

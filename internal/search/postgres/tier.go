@@ -10,6 +10,7 @@ import (
 
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/search/rank"
+	"github.com/magpie-search/magpie/internal/store/replica"
 )
 
 // Options bound the cost of searches; the zero value is ready to use.
@@ -27,6 +28,8 @@ type Options struct {
 	// FullScan is the largest number of selected passages that are all scanned, 2000 by
 	// default. The answer is exact then.
 	FullScan int
+	// Readers choose the servers of the searches; nil for the pool alone.
+	Readers *replica.Readers
 }
 
 func (o Options) withDefaults() Options {
@@ -47,7 +50,6 @@ func (o Options) withDefaults() Options {
 // A Tier opens sources. It caches vector samples and the selections of filters, a few
 // megabytes. It is safe for concurrent use.
 type Tier struct {
-	pool       *pgxpool.Pool
 	opt        Options
 	samples    *cache[sampleKey, []float32]
 	selections *cache[selectionKey, selection]
@@ -55,8 +57,11 @@ type Tier struct {
 
 // New returns a Tier on the application's pool (internal/store).
 func New(pool *pgxpool.Pool, opt Options) *Tier {
+	if opt.Readers == nil {
+		opt.Readers = replica.Primary(pool)
+	}
 	return &Tier{
-		pool: pool, opt: opt.withDefaults(),
+		opt:        opt.withDefaults(),
 		samples:    newCache[sampleKey, []float32](32),
 		selections: newCache[selectionKey, selection](512),
 	}
@@ -64,24 +69,23 @@ func New(pool *pgxpool.Pool, opt Options) *Tier {
 
 // Open acquires a connection for a search of one collection of the workspace. The
 // caller closes the source. The source's snapshot of the database is that of its first
-// query; Open uses only collection, generation and model of the state. A collection of
-// another workspace is empty.
+// query, or of Open on a replica, which must have reached the state. Otherwise Open uses
+// only collection, generation and model of the state. A collection of another workspace
+// is empty. After a *replica.Fault the search must be repeated (replica.Readers.Do).
 func (t *Tier) Open(ctx context.Context, workspace uuid.UUID, state index.State, f *rank.Filter) (*Source, error) {
 	filter, err := filterJSON(f)
 	if err != nil {
 		return nil, fmt.Errorf("open a collection: %w", err)
 	}
-	var phrases []rank.Phrase
+	s := &Source{
+		tier: t, workspace: workspace, collection: state.Collection, model: state.Model,
+		generation: state.Generation, filter: filter, frequencies: make(map[string]int),
+	}
 	if f != nil {
-		phrases = f.Phrases
+		s.phrases = f.Phrases
 	}
-	conn, err := t.pool.Acquire(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("open a collection: get a connection: %w", err)
+	if err := s.connect(ctx, &state); err != nil {
+		return nil, fmt.Errorf("open a collection: %w", err)
 	}
-	return &Source{
-		tier: t, conn: conn, workspace: workspace, collection: state.Collection, model: state.Model,
-		generation: state.Generation, filter: filter, phrases: phrases,
-		frequencies: make(map[string]int),
-	}, nil
+	return s, nil
 }

@@ -23,7 +23,7 @@ var ErrClosed = errors.New("the cache of indexes is closed")
 
 // A Feed reads the changes of collections; index.Store is one.
 type Feed interface {
-	Changes(ctx context.Context, scope viewer.Scope, collection uuid.UUID, after index.Position, r index.ChangeReader) error
+	Changes(ctx context.Context, scope viewer.Scope, state index.State, after index.Position, r index.ChangeReader) error
 }
 
 // CacheOptions tune a Cache; the zero value is ready to use.
@@ -333,7 +333,7 @@ func (c *Cache) update(ctx context.Context, x *Index, scope viewer.Scope, state 
 		}
 		return nil
 	}
-	if err := c.feed.Changes(ctx, scope, state.Collection, x.Snapshot().Position, change); err != nil {
+	if err := c.feed.Changes(ctx, scope, state, x.Snapshot().Position, change); err != nil {
 		return nil, passageBytes, fmt.Errorf("read the changes of a collection: %w", err)
 	}
 	if c.opt.BeforeCommit != nil && len(change.changed) > 0 {

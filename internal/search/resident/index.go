@@ -55,7 +55,6 @@ func (x *Index) Snapshot() *Snapshot { return x.current.Load() }
 func (x *Index) Bytes() int64 { return x.Snapshot().bytes }
 
 var (
-	errBegun    = errors.New("the change has begun already")
 	errNotBegun = errors.New("the change has not begun")
 	errOutdated = errors.New("the change is older than the index")
 )
@@ -79,13 +78,12 @@ type Change struct {
 func (x *Index) Change() *Change { return &Change{index: x} }
 
 // Begin sets the position and the model of the index after the change. With all, the
-// change is the whole collection and replaces the index.
+// change is the whole collection and replaces the index. A later Begin discards the
+// entries.
 func (c *Change) Begin(position index.Position, model string, all bool) error {
-	if c.begun {
-		return errBegun
-	}
 	c.builder = newBuilder()
 	c.position, c.model, c.all, c.begun = position, model, all, true
+	c.entries, c.changed = 0, nil
 	return nil
 }
 

@@ -83,6 +83,7 @@ func Run(ctx context.Context, o Options) []Finding {
 	}{
 		{"settings", r.settings},
 		{"postgresql", r.postgres},
+		{"replicas", r.replicas},
 		{"schema", r.schema},
 		{"redis", r.redis},
 		{"blob store", r.blobs},

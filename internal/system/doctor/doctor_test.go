@@ -157,6 +157,10 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 		"an old schema": {func(f *fixture) {
 			f.execute("delete from goose_db_version where version_id = (select max(version_id) from goose_db_version)")
 		}, "schema", doctor.Error, []string{"older than this program", "magpie migrate up"}},
+		"the primary as a replica": {func(f *fixture) { f.settings["DATABASE_READ_URL"] = f.db.AppURL }, "replicas", doctor.Warning, []string{"not in recovery"}},
+		"no replica": {func(f *fixture) {
+			f.settings["DATABASE_READ_URL"] = "postgres://me:canary@127.0.0.1:1/magpie,postgres://me:canary2@127.0.0.1:1/magpie"
+		}, "replicas", doctor.Error, []string{"cannot be reached", "DATABASE_READ_URL"}},
 		"no row-level security": {func(f *fixture) { f.execute("alter table passages disable row level security") }, "schema", doctor.Error, []string{"passages"}},
 		"not forced":            {func(f *fixture) { f.execute("alter table usage_counters no force row level security") }, "schema", doctor.Error, []string{"usage_counters"}},
 		"a lost key":            {func(f *fixture) { f.seal("gone") }, "schema", doctor.Error, []string{"1 of the tokens of OAuth grants", `"gone"`, "docs/secrets.md"}},
