@@ -108,12 +108,12 @@ func (s *searcher) grouping(ctx context.Context, q *Query, results []rank.Result
 		return g, nil
 	}
 	g.values = make(map[uuid.UUID]string)
-	documents := make([]uuid.UUID, 0, len(results))
+	firsts := make([]rank.Result, 0, len(results)) // of each document
 	seen := make(map[uuid.UUID]bool, len(results))
 	for i := range results {
 		if id := results[i].Document; !seen[id] {
 			seen[id] = true
-			documents = append(documents, id)
+			firsts = append(firsts, results[i])
 		}
 	}
 	query, arguments := distinctQuery(q.Distinct)
@@ -126,7 +126,7 @@ func (s *searcher) grouping(ctx context.Context, q *Query, results []rank.Result
 		})
 		return err
 	}
-	if err := s.engine.queryHits(ctx, s.workspace, s.positions(), read, query, append([]any{documents}, arguments...)...); err != nil {
+	if err := s.readRows(ctx, firsts, func(r *rank.Result) uuid.UUID { return r.Document }, read, query, arguments...); err != nil {
 		return g, fmt.Errorf("read %s of documents: %w", q.Distinct, err)
 	}
 	return g, nil

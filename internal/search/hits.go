@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search/postgres"
 	"github.com/magpie-search/magpie/internal/search/rank"
 	"github.com/magpie-search/magpie/internal/store/replica"
 	"github.com/magpie-search/magpie/internal/viewer"
@@ -44,30 +45,46 @@ func (s *searcher) read(ctx context.Context, page []rank.Result, hits map[uuid.U
 	if !s.opt.current {
 		cache.get(s.workspace, s.states, page, hits)
 	}
-	var ids []uuid.UUID
+	missing := make([]rank.Result, 0, len(page))
 	for i := range page {
 		if hits[page[i].Passage] == nil {
-			ids = append(ids, page[i].Passage)
+			missing = append(missing, page[i])
 		}
-	}
-	if len(ids) == 0 {
-		return nil
 	}
 	scan := func(rows pgx.Rows) error { return scanHits(rows, hits) }
-	if !s.opt.storedOnly {
-		if err := s.engine.queryHits(ctx, s.workspace, s.positions(), scan, hitsByID, ids); err != nil {
-			return err
-		}
-		cache.put(s.workspace, s.states, page, hits)
-		return nil
+	if err := s.readRows(ctx, missing, func(r *rank.Result) uuid.UUID { return r.Passage }, scan, hitsByID); err != nil {
+		return err
 	}
-	for _, source := range s.sources {
-		// Each transaction has a snapshot of its own: it must read its own collection only.
-		if err := source.Query(ctx, scan, hitsByID+" and p.collection_id = $2", ids, source.Collection()); err != nil {
+	if len(missing) > 0 && !s.opt.storedOnly {
+		cache.put(s.workspace, s.states, page, hits)
+	}
+	return nil
+}
+
+// readRows runs a query, whose first argument it fills with the ids of results. Those of a
+// stored collection it reads in the transaction that the search holds, so that no search
+// waits for a second connection while it has one, and the others together in a transaction of
+// their own. scan may be called again for rows that it has got.
+func (s *searcher) readRows(ctx context.Context, results []rank.Result, id func(*rank.Result) uuid.UUID, scan func(pgx.Rows) error, query string, arguments ...any) error {
+	var resident []uuid.UUID
+	stored := make(map[*postgres.Source][]uuid.UUID)
+	for i := range results {
+		r := &results[i]
+		if source, ok := s.parts[r.Part].Source.(*postgres.Source); ok {
+			stored[source] = append(stored[source], id(r))
+		} else {
+			resident = append(resident, id(r))
+		}
+	}
+	for source, ids := range stored {
+		if err := source.Query(ctx, scan, query, append([]any{ids}, arguments...)...); err != nil {
 			return fmt.Errorf("read the results: %w", err)
 		}
 	}
-	return nil
+	if len(resident) == 0 {
+		return nil
+	}
+	return s.engine.queryHits(ctx, s.workspace, s.positions(), scan, query, append([]any{resident}, arguments...)...)
 }
 
 // maxRefresh is the largest number of passages that refreshHits reads.
@@ -138,8 +155,8 @@ func scanHit(rows pgx.Rows, more ...any) (*Hit, error) {
 	return h, nil
 }
 
-// positions returns the position of each searched collection in its tier; nil if there are
-// no replicas that must have reached it.
+// positions returns the position of each resident collection; nil if there are no replicas
+// that must have reached it.
 func (s *searcher) positions() map[uuid.UUID]index.Position {
 	if !s.engine.readers.HasReplicas() {
 		return nil
@@ -148,8 +165,6 @@ func (s *searcher) positions() map[uuid.UUID]index.Position {
 	for i := range s.collections {
 		if c := &s.collections[i]; c.snapshot != nil {
 			out[c.state.Collection] = c.snapshot.Position
-		} else {
-			out[c.state.Collection] = c.source.Position()
 		}
 	}
 	return out
