@@ -43,8 +43,8 @@ func (f *feed) change(id uuid.UUID, change func(*index.State)) index.State {
 	return *f.states[id]
 }
 
-func (f *feed) Changes(ctx context.Context, scope viewer.Scope, state index.State, after index.Position, r index.ChangeReader) error {
-	collection := state.Collection
+func (f *feed) Changes(ctx context.Context, scope viewer.Scope, required index.State, after index.Position, r index.ChangeReader) error {
+	collection := required.Collection
 	ids, all := scope.Collections()
 	if all || len(ids) != 1 || ids[0] != collection {
 		return errors.New("the scope is too wide")
