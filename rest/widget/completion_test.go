@@ -5,9 +5,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 // typed is an expression that replaces the text of the search field.
@@ -83,11 +84,7 @@ func TestOnlyCompletionsOfWhatIsTypedAreDisplayed(t *testing.T) {
 		b.Until(`text("a.row .title") === "About ` + query + `"`)
 		b.Is(shownCompletions+` + seen`, "")
 	}
-	select {
-	case <-gone:
-	case <-time.After(patience):
-		t.Error("typing does not end the request for completions")
-	}
+	testkit.ReceiveWithin(t, patience, "typing to end the request for completions", gone)
 	b.Eval(typed("fast"), nil)
 	b.Until(shownCompletions + ` === "fasts"`)
 	b.Eval(typed(strings.Repeat("a", 201)), nil)
