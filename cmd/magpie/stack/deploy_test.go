@@ -15,6 +15,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/magpie-search/magpie/internal/testkit"
 	"github.com/magpie-search/magpie/internal/syncjob"
 )
 
@@ -129,7 +130,7 @@ func TestNoTwoPanelsOverlap(t *testing.T) {
 
 func TestAlertsAndDashboardNameOnlyWhatIsExported(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := start(t, map[string]string{"DATABASE_READ_URL": testkit.Database(t).AppURL}) // as a replica that was promoted: left out
 	m := s.app.Metrics
 	m.Task("sync")(nil)
 	m.Calls("chat", "m").Begin(t.Context())(t.Context(), nil)
