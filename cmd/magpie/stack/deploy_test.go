@@ -15,8 +15,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/magpie-search/magpie/internal/testkit"
 	"github.com/magpie-search/magpie/internal/syncjob"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 const deployed = "../../../deploy"
