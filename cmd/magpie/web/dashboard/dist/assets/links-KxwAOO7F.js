@@ -1,1 +1,0 @@
-import{n as e}from"./Title-CP3FV765.js";import{r as t}from"./useRouter-ltPqbyaL.js";import{n}from"./link-C7ByiLTF.js";import{P as r}from"./i18n-CPoz7i9Q.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};
