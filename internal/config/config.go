@@ -167,6 +167,8 @@ type Config struct {
 
 	// SearchMemory bounds the bytes of collections that a process keeps in memory; 0 answers every search from PostgreSQL.
 	SearchMemory Bytes `env:"SEARCH_MEMORY" envDefault:"1GiB"`
+	// SearchPreload loads the most recently searched collections when the process starts.
+	SearchPreload bool `env:"SEARCH_PRELOAD" envDefault:"true"`
 	// DefaultMinScore is the default of min_score.
 	DefaultMinScore float64 `env:"DEFAULT_MIN_SCORE" envDefault:"0.5"`
 	// IdempotencyWindow is the time in which an auto sync does not process a document again.

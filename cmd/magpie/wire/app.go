@@ -309,8 +309,12 @@ func (a *App) databases(analyzer *analysis.Analyzer) *attached.Databases {
 }
 
 // Warm loads the recently searched collections into memory, the latest first, up to
-// SEARCH_MEMORY. Failures are only logged, since searches load their collections.
+// SEARCH_MEMORY; none without SEARCH_PRELOAD. Failures are only logged, since searches
+// load their collections.
 func (a *App) Warm(ctx context.Context) {
+	if !a.Config.SearchPreload {
+		return
+	}
 	scopes, err := a.analytics.RecentScopes(ctx)
 	if err == nil {
 		err = a.Search.Warm(ctx, scopes)
