@@ -309,7 +309,9 @@ class Magpie {
   }
 
   #post(path, params, options) {
-    return this.#send(path, { ...options, method: "POST", body: JSON.stringify(params) });
+    // Proxies do not read bodies. By the route they send requests for one collection to one server.
+    const route = params?.collection ? "?route=" + encodeURIComponent(params.collection) : "";
+    return this.#send(path + route, { ...options, method: "POST", body: JSON.stringify(params) });
   }
 
   /**

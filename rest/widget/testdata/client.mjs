@@ -102,13 +102,13 @@ export async function an_event_without_end_is_refused() {
 
 export async function a_search_sends_what_it_is_given() {
   const fetch = plays(json(none));
-  const params = { query: "keys", collection: "c", limit: 3, offset: 6, min_score: 0.2, highlight: true, filters: { tags: ["a"], date_after: "2026-01-01" } };
+  const params = { query: "keys", collection: "c&d", limit: 3, offset: 6, min_score: 0.2, highlight: true, filters: { tags: ["a"], date_after: "2026-01-01" } };
   equal(await client(fetch).search(params, { headers: { "X-Service-User": "ada@example.com" } }), none.data);
   const [{ url, method, headers, body, credentials }] = fetch.asked;
-  equal([url, method, credentials, JSON.parse(body)], ["https://search.example.com/v1/docs/search", "POST", "omit", params]);
+  equal([url, method, credentials, JSON.parse(body)], ["https://search.example.com/v1/docs/search?route=c%26d", "POST", "omit", params]);
   equal([headers["X-Service-Key"], headers["Content-Type"], headers["X-Service-User"]], ["svc_pk_x", "application/json", "ada@example.com"]);
   await client(fetch).search("keys");
-  equal(JSON.parse(fetch.asked[1].body), { query: "keys" });
+  equal([fetch.asked[1].url, JSON.parse(fetch.asked[1].body)], ["https://search.example.com/v1/docs/search", { query: "keys" }]);
 }
 
 export async function a_base_url_may_have_a_path() {
