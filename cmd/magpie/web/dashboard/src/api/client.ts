@@ -5,6 +5,7 @@ import { relayPagination } from '@urql/exchange-graphcache/extras';
 import { Client, fetchExchange, subscriptionExchange } from 'urql';
 import { accessToken } from '../session/session';
 import { socket } from './live';
+import { address, routeExchange } from './route';
 import { textResolvers } from './texts';
 
 // authorized sends a request with the session, and once more if its token was refused.
@@ -69,7 +70,7 @@ const embedded = [
 
 export function createClient(): Client {
   return new Client({
-    url: '/graphql',
+    url: address,
     preferGetMethod: false,
     requestPolicy: 'cache-and-network',
     fetch: authorized,
@@ -88,6 +89,7 @@ export function createClient(): Client {
           Document: { ...textResolvers.Document, passages: relayPagination() },
         },
       }),
+      routeExchange,
       fetchExchange,
       subscriptionExchange({
         forwardSubscription: (operation) => ({
