@@ -25,6 +25,7 @@ type benchCommand struct {
 	Chat          benchChatCommand          `cmd:"" help:"Many answers at once, with a model that takes its time: first text, errors, memory."`
 	Parse         benchParseCommand         `cmd:"" help:"How fast files of each format are read, and what memory large ones take."`
 	Sync          benchSyncCommand          `cmd:"" help:"A bucket of many objects that is synced, and synced again when nothing is new."`
+	Nodes         benchNodesCommand         `cmd:"" help:"Several servers with many collections, by round robin and by collection: memory, latencies."`
 	Dashboard     benchDashboardCommand     `cmd:"" help:"Ten queries of the dashboard on a large workspace: requests a second, latencies, SQL statements."`
 }
 

@@ -71,7 +71,7 @@ type PostgresReading struct {
 
 // Chat measures many answers at a time, with a slow model.
 func Chat(ctx context.Context, s *Stack, text Text, o ChatOptions) (result *ChatResult, err error) {
-	t, err := s.createTarget(ctx)
+	t, err := s.createTarget(ctx, collectionName)
 	if err != nil {
 		return nil, err
 	}

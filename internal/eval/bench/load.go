@@ -43,7 +43,7 @@ func MeasureLoad(ctx context.Context, s *Stack, text Text, o LoadOptions) (resul
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.createTarget(ctx)
+	t, err := s.createTarget(ctx, collectionName)
 	if err != nil {
 		return nil, err
 	}

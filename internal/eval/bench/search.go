@@ -48,7 +48,7 @@ type searchRun struct {
 // Search measures searches at several sizes of a collection, with several filters
 // and numbers of clients.
 func Search(ctx context.Context, s *Stack, text Text, o SearchOptions) (*SearchResult, error) {
-	t, err := s.createTarget(ctx)
+	t, err := s.createTarget(ctx, collectionName)
 	if err != nil {
 		return nil, err
 	}

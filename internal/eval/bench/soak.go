@@ -121,7 +121,7 @@ type slot struct {
 // Soak writes and searches for a while, and checks that every answer is right and
 // that the memory does not grow. SoakResult.Failure returns what was wrong.
 func Soak(ctx context.Context, s *Stack, text Text, o SoakOptions) (result *SoakResult, err error) {
-	t, err := s.createTarget(ctx)
+	t, err := s.createTarget(ctx, collectionName)
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ type Display interface {
 // seed is the seed of generated documents and questions.
 const seed = 1
 
-// collectionName is the name of the measured collection.
+// collectionName is the name of the measured collection, or its beginning.
 const collectionName = "Bench"
 
 // A target is a collection to measure and the secret key that reaches it.
@@ -71,8 +71,8 @@ type target struct {
 }
 
 // createTarget creates an empty collection with a connector and a key.
-func (s *Stack) createTarget(ctx context.Context) (target, error) {
-	collection := client.Variables{"name": collectionName, "description": "Generated documents"}
+func (s *Stack) createTarget(ctx context.Context, name string) (target, error) {
+	collection := client.Variables{"name": name, "description": "Generated documents"}
 	connector, err := s.Client.EnsureConnector(ctx, collection, "Generator", "file_upload", nil)
 	if err != nil {
 		return target{}, err

@@ -61,7 +61,7 @@ type SubscriptionReading struct {
 // Subscriptions measures thousands of open subscriptions: their memory, their idle
 // cost and the delay of events.
 func Subscriptions(ctx context.Context, s *Stack, o SubscriptionOptions) (result *SubscriptionResult, err error) {
-	t, err := s.createTarget(ctx)
+	t, err := s.createTarget(ctx, collectionName)
 	if err != nil {
 		return nil, err
 	}
