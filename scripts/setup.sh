@@ -6,7 +6,7 @@
 #
 #   scripts/setup.sh          install what is missing
 #   scripts/setup.sh --tests  the same, and what the tests use: a browser, PgBouncer, MariaDB, ClickHouse, FreeTDS, zsh, fish, groff, systemd,
-#                             Prometheus, Node.js, and other people's GraphQL clients
+#                             Prometheus, nginx, Node.js, and other people's GraphQL clients
 #   scripts/setup.sh --check  only say what is missing; exit 1 if anything is
 set -euo pipefail
 
@@ -133,6 +133,9 @@ pgbouncer_ready() { have pgbouncer || [ -x /usr/sbin/pgbouncer ]; }
 prometheus_ready() { have prometheus && have promtool; }
 alertmanager_ready() { have prometheus-alertmanager || have alertmanager; }
 
+# The proxy that the tests of deploy start.
+nginx_ready() { have nginx || [ -x /usr/sbin/nginx ]; }
+
 # Node.js with npm, for the GraphQL clients that the tests run (cmd/magpie/conformance/node).
 node_wanted=18
 clients=$root/cmd/magpie/conformance/node
@@ -153,7 +156,7 @@ install_clients() {
 # What is missing, on one line.
 missing() {
   local part list='' parts='certificates go compiler make postgres pgvector redis'
-  if $for_tests; then parts="$parts pgbouncer browser mariadb clickhouse freetds zsh fish groff systemd prometheus alertmanager node clients"; fi
+  if $for_tests; then parts="$parts pgbouncer browser mariadb clickhouse freetds zsh fish groff systemd prometheus alertmanager nginx node clients"; fi
   for part in $parts; do
     "${part}_ready" || list="$list $part"
   done
@@ -258,6 +261,7 @@ setup_debian() {
   done
   if needs prometheus; then packages+=(prometheus); fi
   if needs alertmanager; then packages+=(prometheus-alertmanager); fi
+  if needs nginx; then packages+=(nginx-light); fi
   if needs node; then
     version=$(candidate_version nodejs)
     { [ -n "$version" ] && version_at_least "$version" "$node_wanted"; } ||
@@ -291,6 +295,7 @@ setup_homebrew() {
   done
   if needs prometheus; then packages+=(prometheus); fi
   if needs alertmanager; then packages+=(alertmanager); fi
+  if needs nginx; then packages+=(nginx); fi
   if needs node; then packages+=(node); fi
   if [ ${#packages[@]} = 0 ]; then return; fi
   say "installing ${packages[*]}"
