@@ -18,7 +18,9 @@ type fixedPrincipals []string
 
 func (p fixedPrincipals) Of(context.Context, uuid.UUID, string) ([]string, error) { return p, nil }
 
-func (fixedPrincipals) OfAccount(context.Context, uuid.UUID, uuid.UUID) ([]string, error) { return nil, nil }
+func (fixedPrincipals) OfAccount(context.Context, uuid.UUID, uuid.UUID) ([]string, error) {
+	return nil, nil
+}
 
 // viewerWith returns the context of a viewer with the given principals; nil for Magpie
 // itself, which may read everything.
