@@ -17,7 +17,9 @@ func (r *Resolver) auditLog(ctx context.Context, in *model.AuditFilter, after cu
 		return nil, err
 	}
 	newest := []*ent.AuditEntryOrder{{Direction: entgql.OrderDirectionDesc, Field: ent.AuditEntryOrderFieldCreatedAt}}
-	return query.Paginate(ctx, after, first, before, last, ent.WithAuditEntryOrder(newest))
+	return listed(ctx, r, func(ctx context.Context) (*ent.AuditEntryConnection, error) {
+		return query.Clone().Paginate(ctx, after, first, before, last, ent.WithAuditEntryOrder(newest))
+	})
 }
 
 func auditFilter(in model.AuditFilter) audit.Filter {

@@ -103,5 +103,7 @@ func (r *queryResolver) SourceFiles(ctx context.Context, connectorID uuid.UUID, 
 	if err != nil {
 		return nil, err
 	}
-	return query.Paginate(ctx, after, first, before, last, ent.WithSourceFileOrder(orderBy))
+	return listed(ctx, r.Resolver, func(ctx context.Context) (*ent.SourceFileConnection, error) {
+		return query.Clone().Paginate(ctx, after, first, before, last, ent.WithSourceFileOrder(orderBy))
+	})
 }

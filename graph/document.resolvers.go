@@ -49,8 +49,10 @@ func (r *mutationResolver) DeleteDocument(ctx context.Context, id uuid.UUID, con
 }
 
 func (r *queryResolver) Documents(ctx context.Context, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.DocumentOrder, collectionID *uuid.UUID, connectorID *uuid.UUID, status []document.Status, matching *string, restricted *bool) (*ent.DocumentConnection, error) {
-	return r.Resolver.Documents.Query(ctx, domain.Filter{Collection: collectionID, Connector: connectorID, Status: status, Text: orZero(matching), Restricted: restricted}).
-		Paginate(ctx, after, first, before, last, ent.WithDocumentOrder(orderBy))
+	filter := domain.Filter{Collection: collectionID, Connector: connectorID, Status: status, Text: orZero(matching), Restricted: restricted}
+	return listed(ctx, r.Resolver, func(ctx context.Context) (*ent.DocumentConnection, error) {
+		return r.Resolver.Documents.Query(ctx, filter).Paginate(ctx, after, first, before, last, ent.WithDocumentOrder(orderBy))
+	})
 }
 
 func (r *queryResolver) Document(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.Document, error) {

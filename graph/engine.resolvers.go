@@ -60,7 +60,9 @@ func (r *queryResolver) QuarantinedDocuments(ctx context.Context, connectorID uu
 	if err != nil {
 		return nil, err
 	}
-	return query.Paginate(ctx, after, first, before, last, ent.WithDocumentOrder(orderBy))
+	return listed(ctx, r.Resolver, func(ctx context.Context) (*ent.DocumentConnection, error) {
+		return query.Clone().Paginate(ctx, after, first, before, last, ent.WithDocumentOrder(orderBy))
+	})
 }
 
 func (r *syncJobResolver) Duration(ctx context.Context, obj *ent.SyncJob) (*float64, error) {

@@ -83,6 +83,9 @@ type Resolver struct {
 	Queries       QueryLog // nil logs nothing
 	Log           *slog.Logger
 	Limits        model.Limits
+	// Lists reads a list, maybe twice, where it can be read best (store.ReadCurrent); nil
+	// reads the primary.
+	Lists func(ctx context.Context, read func(ctx context.Context) error) error
 	// MinScore is the default min_score of searches.
 	MinScore float64
 	Now      func() time.Time
@@ -92,6 +95,18 @@ type Resolver struct {
 // plain client.
 func (r *Resolver) client(ctx context.Context) *ent.Client {
 	return transaction.Client(ctx, r.Ent)
+}
+
+// listed reads a page of a list that may be long.
+func listed[T any](ctx context.Context, r *Resolver, read func(ctx context.Context) (T, error)) (page T, err error) {
+	if r.Lists == nil {
+		return read(ctx)
+	}
+	err = r.Lists(ctx, func(ctx context.Context) error {
+		page, err = read(ctx)
+		return err
+	})
+	return page, err
 }
 
 // metered charges the viewer for a query. It must be the last check of a query.

@@ -44,7 +44,9 @@ func (r *queryResolver) SyncItems(ctx context.Context, connectorID uuid.UUID, jo
 	if err != nil {
 		return nil, err
 	}
-	return query.Paginate(ctx, after, first, before, last, ent.WithSyncItemOrder(orderBy))
+	return listed(ctx, r.Resolver, func(ctx context.Context) (*ent.SyncItemConnection, error) {
+		return query.Clone().Paginate(ctx, after, first, before, last, ent.WithSyncItemOrder(orderBy))
+	})
 }
 
 func (r *subscriptionResolver) SyncProgress(ctx context.Context, jobID uuid.UUID) (<-chan *model.SyncProgressEvent, error) {

@@ -8,6 +8,8 @@ import (
 
 	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
+
+	"github.com/magpie-search/magpie/internal/store/replica"
 )
 
 // driver is ent's driver, except that statements whose context carries a
@@ -51,6 +53,23 @@ func (d driver) atomic(ctx context.Context, do func(ctx context.Context) error) 
 		return fmt.Errorf("commit: %w", err)
 	}
 	return nil
+}
+
+// ReadCurrent calls read with a context whose statements by ent are read on a replica, if
+// one has replayed all that was committed before, and else on the primary. read may be
+// called twice: what it has read the first time must be discarded. In a transaction it
+// reads there.
+func ReadCurrent(ctx context.Context, readers *replica.Readers, read func(ctx context.Context) error) error {
+	if _, ok := fromContext(ctx); ok {
+		return read(ctx)
+	}
+	answered, err := readers.Current(ctx, func(ctx context.Context, tx *stdsql.Tx) error {
+		return read(context.WithValue(ctx, txKey{}, &entsql.Tx{Conn: entsql.Conn{ExecQuerier: tx}, Tx: tx}))
+	})
+	if answered || err != nil {
+		return err
+	}
+	return read(ctx)
 }
 
 // Exec implements [dialect.Driver].

@@ -287,7 +287,10 @@ func (a *App) open(ctx context.Context) error {
 		System:  a.system(),
 		News:    news, Principals: a.Principals, Quota: a.Quota, Analytics: a.analytics, Queries: a.Queries,
 		Limits: model.Limits{UploadFileBytes: limits.File, UploadRequestBytes: limits.Upload, UploadFiles: limits.Files},
-		Log:    a.Log, MinScore: a.Config.DefaultMinScore, Now: a.now,
+		Lists: func(ctx context.Context, read func(context.Context) error) error {
+			return store.ReadCurrent(ctx, a.Readers, read)
+		},
+		Log: a.Log, MinScore: a.Config.DefaultMinScore, Now: a.now,
 	}
 	a.schema = graph.NewSchema(a.resolver)
 	return nil

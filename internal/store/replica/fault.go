@@ -48,17 +48,15 @@ const (
 
 // reasonOf returns why a read must be repeated on the primary after an error on a replica,
 // "" if it must not: it took too long, its caller has gone, or the caller's own code
-// failed. conn is nil if there was no connection.
-func reasonOf(ctx context.Context, conn *pgxpool.Conn, err error) string {
+// failed. isBroken reports whether its connection is.
+func reasonOf(ctx context.Context, isBroken func(context.Context) bool, err error) string {
 	if ctx.Err() != nil {
 		return ""
 	}
 	var refused *pgconn.PgError
 	switch {
-	case conn == nil:
-		return reasonUnavailable
 	case !errors.As(err, &refused):
-		if conn.Conn().IsClosed() {
+		if isBroken(ctx) {
 			return reasonUnavailable
 		}
 		return ""
@@ -71,4 +69,9 @@ func reasonOf(ctx context.Context, conn *pgxpool.Conn, err error) string {
 	default: // such as a table that a replica of the previous schema lacks
 		return reasonError
 	}
+}
+
+// isClosed is isBroken of a connection.
+func isClosed(conn *pgxpool.Conn) func(context.Context) bool {
+	return func(context.Context) bool { return conn.Conn().IsClosed() }
 }

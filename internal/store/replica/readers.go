@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // ErrBehind is returned by a read on a replica that has not replayed what the read must
@@ -72,7 +73,7 @@ func Open(ctx context.Context, primary *pgxpool.Pool, servers []Server, opt Opti
 	}
 	r := &Readers{primary: primary, opt: opt, stop: func() {}}
 	for _, s := range servers {
-		r.replicas = append(r.replicas, &server{Server: s})
+		r.replicas = append(r.replicas, &server{Server: s, sql: stdlib.OpenDBFromPool(s.Pool)})
 	}
 	if err := r.start(ctx); err != nil {
 		r.Close()
@@ -107,6 +108,7 @@ func (r *Readers) Close() {
 	}
 	r.checks.Wait()
 	for _, s := range r.replicas {
+		_ = s.sql.Close()
 		s.Pool.Close()
 	}
 }
@@ -144,7 +146,7 @@ func (c *Conn) Fault(ctx context.Context, err error) error {
 	if err == nil || c.from == nil {
 		return err
 	}
-	reason := reasonOf(ctx, c.Conn, err)
+	reason := reasonOf(ctx, isClosed(c.Conn), err)
 	if reason == "" {
 		return err
 	}
@@ -178,9 +180,23 @@ func (r *Readers) Acquire(ctx context.Context, begin func(context.Context, *pgxp
 	return &Conn{Conn: conn, readers: r}, nil
 }
 
-// fromReplica tries replicas in turn, beginning with another one at each call. Without a
-// connection and without an error it says why the primary must answer.
-func (r *Readers) fromReplica(ctx context.Context, begin func(context.Context, *pgxpool.Conn) error) (_ *Conn, reason string, _ error) {
+// fromReplica begins a read on a replica. Without a connection and without an error it says
+// why the primary must answer.
+func (r *Readers) fromReplica(ctx context.Context, begin func(context.Context, *pgxpool.Conn) error) (c *Conn, reason string, err error) {
+	reason, err = r.choose(ctx, func(s *server) error {
+		conn, err := s.begin(ctx, begin)
+		if err == nil {
+			c = &Conn{conn, r, s}
+		}
+		return err
+	})
+	return c, reason, err
+}
+
+// choose tries replicas in turn, beginning with another one at each call, until try begins
+// a read on one of them. Otherwise it says why the primary must answer. The error is one of
+// try for another reason.
+func (r *Readers) choose(ctx context.Context, try func(*server) error) (reason string, _ error) {
 	reason = reasonUnavailable
 	first := int(r.next.Add(1))
 	tries := 0
@@ -189,10 +205,10 @@ func (r *Readers) fromReplica(ctx context.Context, begin func(context.Context, *
 		if !s.usable() {
 			continue
 		}
-		conn, err := s.begin(ctx, begin)
+		err := try(s)
 		if err == nil {
 			r.counts.add("")
-			return &Conn{conn, r, s}, "", nil
+			return "", nil
 		}
 		var fault *Fault
 		switch {
@@ -202,13 +218,13 @@ func (r *Readers) fromReplica(ctx context.Context, begin func(context.Context, *
 			reason = fault.Reason
 			r.failed(ctx, s, reason, fault.Err, reason == reasonUnavailable)
 		default:
-			return nil, "", err
+			return "", err
 		}
 		if tries++; tries == maxTries {
 			break
 		}
 	}
-	return nil, reason, nil
+	return reason, nil
 }
 
 // Read runs do once, or twice if the first time was on a replica that is behind or

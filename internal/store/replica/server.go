@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +18,7 @@ const checkTimeout = 3 * time.Second
 // A server is a replica in use.
 type server struct {
 	Server
+	sql   *sql.DB // on the pool
 	mutex sync.Mutex
 	out   bool      // left out
 	since time.Time // of the last failure; the zero time for none
@@ -43,14 +45,13 @@ func (s *server) begin(ctx context.Context, begin func(context.Context, *pgxpool
 	limited, cancel := context.WithTimeout(ctx, acquireTimeout)
 	conn, err := s.Pool.Acquire(limited)
 	cancel()
-	if err != nil {
-		if reason := reasonOf(ctx, nil, err); reason != "" {
-			if errors.Is(err, context.DeadlineExceeded) && isTaken(s.Pool.Stat()) {
-				reason = reasonBusy
-			}
-			return nil, &Fault{reason, err}
-		}
+	switch {
+	case err != nil && ctx.Err() != nil:
 		return nil, fmt.Errorf("get a connection: %w", err)
+	case errors.Is(err, context.DeadlineExceeded) && isTaken(s.Pool.Stat()):
+		return nil, &Fault{reasonBusy, err}
+	case err != nil:
+		return nil, &Fault{reasonUnavailable, err}
 	}
 	limited, cancel = context.WithTimeout(ctx, beginTimeout)
 	defer cancel()
@@ -58,7 +59,7 @@ func (s *server) begin(ctx context.Context, begin func(context.Context, *pgxpool
 	if err == nil {
 		return conn, nil
 	}
-	if reason := reasonOf(ctx, conn, err); reason != "" && !errors.Is(err, ErrBehind) {
+	if reason := reasonOf(ctx, isClosed(conn), err); reason != "" && !errors.Is(err, ErrBehind) {
 		err = &Fault{reason, err}
 	}
 	release(ctx, conn)
