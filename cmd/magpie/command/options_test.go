@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/magpie-search/magpie/cmd/magpie/stack/stacktest"
 )
 
 // words cuts a line as a shell does.
@@ -53,7 +55,8 @@ func printedOptions(t *testing.T, s *shell) map[string][]printedOption {
 
 func TestTheExamplesOfKindsAreAcceptedAsTheyArePrinted(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
+	m := stacktest.Start(t)
+	s := as(t, m, personalToken(m)) // quicker than commands that each open the stores
 	s.ok("collections", "create", "Docs")
 	var kinds []struct {
 		Name                 string

@@ -61,6 +61,8 @@ func (b *browser) start() {
 		return
 	}
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path),
+		// Most of what would move costs time only.
+		chromedp.Flag("force-prefers-reduced-motion", true),
 		// Resolve the host names of the pages to this machine.
 		chromedp.Flag("host-resolver-rules", "MAP *.example.com 127.0.0.1"),
 		chromedp.Flag("force-device-scale-factor", "1"), chromedp.Flag("lang", "en-US"), chromedp.WSURLReadTimeout(patience))

@@ -84,6 +84,7 @@ func makingAnAgent(t *testing.T, m *world) {
 	p.fill("Category", "house")
 	p.accessibleHere("the form of a template")
 	p.hit("Save")
+	p.Until(`!all("[role=dialog]").length`) // "Saved" may still be there of the agent
 	p.sees("Saved")
 	p.open("/agents?tab=templates")
 	p.findTemplate("Concierge")
