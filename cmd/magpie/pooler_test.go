@@ -35,8 +35,9 @@ func TestASyncAndSearchesBehindAPoolerWithAReplica(t *testing.T) {
 	copied := testkit.Replica(t, stack)
 	const mode = "&default_query_exec_mode=cache_describe"
 	pooled := testkit.PgBouncer(t, stack, 6).DatabaseURL + mode
-	i := install(t, stack.AdminURL, stack.OwnerURL, pooled, testkit.Redis(t), "DATABASE_READ_URL="+copied.DatabaseURL, "SEARCH_MEMORY=0")
-	connector := i.uploadFiles(manyFiles)
+	i := install(t, adminOf(stack.AdminURL), stack.OwnerURL, pooled, testkit.Redis(t), "DATABASE_READ_URL="+copied.DatabaseURL, "SEARCH_MEMORY=0")
+	const files = 150
+	connector := i.uploadFiles(files)
 	var keys struct{ SecretKey string }
 	i.runJSON(&keys, "keys", "create", "--name", "Test", "--host", "*", "--all-collections", "--rate-per-minute", "100000")
 	var person struct{ Password string }
@@ -61,17 +62,17 @@ func TestASyncAndSearchesBehindAPoolerWithAReplica(t *testing.T) {
 	searches := startSearches(t, address, keys.SecretKey)
 	worker := i.start("worker")
 	j := i.startSync(connector)
-	i.waitStored(someFiles)
+	i.waitStored(files / 5)
 	worker.kill()
 	i.start("worker")
 	if j = i.waitJob(j.ID, 3*time.Minute, finished); j.Status != "COMPLETED" || j.Stats.Errors != 0 {
 		t.Errorf("%+v", j)
 	}
-	i.checkComplete(manyFiles)
+	i.checkComplete(files)
 	list := func() {
 		t.Helper()
 		data, _ := graphQL(t, address, token, `{ documents(first: 5) { totalCount } }`, nil)
-		if n, _ := data["documents"].(map[string]any)["totalCount"].(float64); n != manyFiles {
+		if n, _ := data["documents"].(map[string]any)["totalCount"].(float64); n != files {
 			t.Errorf("the list has %v documents", n)
 		}
 	}
