@@ -32,7 +32,7 @@ LINTER := $(shell go env GOCACHE)/magpie-golangci-$(GOLANGCI_VERSION)/golangci-l
 DEADCODE := $(shell go env GOCACHE)/magpie-deadcode-$(DEADCODE_VERSION)/deadcode
 # What it remembers belongs to one checkout: its findings name files by where they
 # stood, and the exclusions of .golangci.yml do not match the files of another one.
-LINT_CACHE := $(CURDIR)/bin/lint-cache
+LINT_CACHE := $(shell go env GOCACHE)/magpie-lint$(subst /,-,$(CURDIR))
 
 # The packages whose tests have functions of a kind: $(call packages,Fuzz)
 packages = $(shell grep -rl --include='*_test.go' '^func $(1)' . | xargs -n 1 dirname | sort -u)

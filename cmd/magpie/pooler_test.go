@@ -16,6 +16,9 @@ import (
 // Everything leads through PgBouncer, which has fewer connections than one process would open, and a replica is read. The worker is
 // killed in the middle of a sync, and then the replica is.
 func TestASyncAndSearchesBehindAPoolerWithAReplica(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute or more; internal/search tests searches through a pooler in short runs, too")
+	}
 	t.Parallel()
 	stack := testkit.Cluster(t)
 	if err := store.Migrate(t.Context(), stack.OwnerURL); err != nil {
