@@ -145,7 +145,7 @@ func startNginx(t *testing.T) *proxy {
 		}
 	}
 	var output strings.Builder
-	command := exec.Command(program, "-p", p.folder, "-e", "stderr", "-c", "nginx.conf") //nolint:noctx // stopped below, after the test's context has ended
+	command := exec.Command(program, "-p", p.folder, "-e", "stderr", "-c", "nginx.conf")
 	command.Stdout, command.Stderr = &output, &output
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
