@@ -9,7 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/magpie-search/magpie/internal/store"
 	"github.com/magpie-search/magpie/internal/testkit"
 )
 
@@ -20,13 +19,7 @@ func TestASyncAndSearchesBehindAPoolerWithAReplica(t *testing.T) {
 		t.Skip("takes a minute or more; internal/search tests searches through a pooler in short runs, too")
 	}
 	t.Parallel()
-	stack := testkit.Cluster(t)
-	if err := store.Migrate(t.Context(), stack.OwnerURL); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Grant(t.Context(), stack.OwnerURL, testkit.ClusterLogin); err != nil {
-		t.Fatal(err)
-	}
+	stack := testkit.MigratedCluster(t)
 	admin, err := pgx.Connect(t.Context(), stack.AdminURL)
 	if err != nil {
 		t.Fatal(err)

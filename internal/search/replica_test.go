@@ -35,13 +35,7 @@ type replicated struct {
 // migratedCluster returns the database of a PostgreSQL of the test's own.
 func migratedCluster(t testing.TB) (*devstack.Stack, *testkit.DB) {
 	t.Helper()
-	stack := testkit.Cluster(t)
-	if err := store.Migrate(t.Context(), stack.OwnerURL); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Grant(t.Context(), stack.OwnerURL, testkit.ClusterLogin); err != nil {
-		t.Fatal(err)
-	}
+	stack := testkit.MigratedCluster(t)
 	return stack, &testkit.DB{Name: devstack.DefaultDatabase, OwnerURL: stack.OwnerURL, AppURL: stack.DatabaseURL, AdminURL: stack.AdminURL}
 }
 

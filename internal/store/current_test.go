@@ -16,13 +16,7 @@ import (
 
 func TestListsAreReadOnAReplicaThatHasEverything(t *testing.T) {
 	t.Parallel()
-	stack := testkit.Cluster(t)
-	if err := store.Migrate(t.Context(), stack.OwnerURL); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Grant(t.Context(), stack.OwnerURL, testkit.ClusterLogin); err != nil {
-		t.Fatal(err)
-	}
+	stack := testkit.MigratedCluster(t)
 	db, err := store.Open(t.Context(), stack.DatabaseURL, 4)
 	if err != nil {
 		t.Fatal(err)

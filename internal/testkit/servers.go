@@ -2,9 +2,12 @@ package testkit
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/magpie-search/magpie/internal/devstack"
 )
@@ -106,6 +109,24 @@ const ClusterLogin = "magpie_login"
 func Cluster(t testing.TB) *devstack.Stack {
 	t.Helper()
 	return stack(t, devstack.Options{AppRole: ClusterLogin, WithoutRedis: true})
+}
+
+// MigratedCluster is a Cluster whose database has all migrations, and whose ClusterLogin is a member of the application's role.
+func MigratedCluster(t testing.TB) *devstack.Stack {
+	t.Helper()
+	cluster := Cluster(t)
+	if err := migrate(t.Context(), cluster.OwnerURL); err != nil {
+		t.Fatal(err)
+	}
+	owner, err := pgx.Connect(t.Context(), cluster.OwnerURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = owner.Exec(t.Context(), "GRANT "+quote(devstack.DefaultAppRole)+" TO "+quote(ClusterLogin))
+	if err = errors.Join(err, owner.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	return cluster
 }
 
 // PgBouncer starts a pooler in transaction mode before the PostgreSQL of a Stack or Cluster for this test only, with a number of

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/magpie-search/magpie/internal/index"
@@ -14,9 +13,6 @@ import (
 func (s *Source) Query(ctx context.Context, read func(pgx.Rows) error, sql string, arguments ...any) error {
 	return s.query(ctx, func(b *pgx.Batch) { b.Queue(sql, arguments...).Query(read) })
 }
-
-// Collection returns the collection of the source.
-func (s *Source) Collection() uuid.UUID { return s.collection }
 
 // Position returns the collection's position in the transaction; zero before the first
 // query.
