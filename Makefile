@@ -33,13 +33,16 @@ DEADCODE := $(shell go env GOCACHE)/magpie-deadcode-$(DEADCODE_VERSION)/deadcode
 # What it remembers belongs to one checkout: its findings name files by where they
 # stood, and the exclusions of .golangci.yml do not match the files of another one.
 LINT_CACHE := $(shell go env GOCACHE)/magpie-lint$(subst /,-,$(CURDIR))
+# The search engine of make test-engine, built once for each version too, which takes minutes.
+ENGINE_VERSION := v1.39.0
+ENGINE := $(shell go env GOCACHE)/magpie-engine-$(ENGINE_VERSION)/weaviate-server
 
 # The packages whose tests have functions of a kind: $(call packages,Fuzz)
 packages = $(shell grep -rl --include='*_test.go' '^func $(1)' . | xargs -n 1 dirname | sort -u)
 # What a recipe with tests ends with: the servers that tests share stop, and the outcome stays.
 finish = go run ./internal/tools/testservers && exit $$status
 
-.PHONY: help setup setup-tests build man dashboard verify-dashboard demo up down run test test-race verify lint fmt gen bench soak eval fuzz test-mcp test-clickhouse release verify-packages test-packages test-upgrade npm clean
+.PHONY: help setup setup-tests build man dashboard verify-dashboard demo up down run test test-race verify lint fmt gen bench soak eval fuzz test-mcp test-clickhouse test-engine release verify-packages test-packages test-upgrade npm clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -131,6 +134,13 @@ test-mcp: setup ## run the conformance suite of the Model Context Protocol, from
 
 test-clickhouse: ## run the tests of ClickHouse on a current engine, from npm, beside the distribution's
 	@scripts/test-clickhouse.sh
+
+# The tests run where the only network is loopback, since the engine listens on every interface.
+test-engine: setup-tests $(ENGINE) ## run the tests with real nodes of the search engine; the first time builds it, which takes minutes
+	@status=0; MAGPIE_TEST_ENGINE=$(ENGINE) go test -count=1 -v -p 1 -timeout 60m -exec '$(CURDIR)/scripts/isolated.sh' -run '^TestRealEngine' $(ARGS) $(call packages,TestRealEngine) || status=$$?; $(finish)
+
+$(ENGINE):
+	@GOBIN=$(dir $(abspath $@)) nice go install github.com/weaviate/weaviate/cmd/weaviate-server@$(ENGINE_VERSION)
 
 release: ## build archives, Debian packages, lists of modules and checksums in dist/; TARGETS and VERSION choose
 	@go run ./internal/tools/release -targets '$(TARGETS)' -version '$(VERSION)' -out dist

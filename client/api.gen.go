@@ -737,6 +737,7 @@ const (
 	CreatePersonalTokenRequestGroupsDocuments   CreatePersonalTokenRequestGroups = "documents"
 	CreatePersonalTokenRequestGroupsKeys        CreatePersonalTokenRequestGroups = "keys"
 	CreatePersonalTokenRequestGroupsPeople      CreatePersonalTokenRequestGroups = "people"
+	CreatePersonalTokenRequestGroupsScim        CreatePersonalTokenRequestGroups = "scim"
 	CreatePersonalTokenRequestGroupsSearch      CreatePersonalTokenRequestGroups = "search"
 	CreatePersonalTokenRequestGroupsSettings    CreatePersonalTokenRequestGroups = "settings"
 )
@@ -761,6 +762,8 @@ func (e CreatePersonalTokenRequestGroups) Valid() bool {
 	case CreatePersonalTokenRequestGroupsKeys:
 		return true
 	case CreatePersonalTokenRequestGroupsPeople:
+		return true
+	case CreatePersonalTokenRequestGroupsScim:
 		return true
 	case CreatePersonalTokenRequestGroupsSearch:
 		return true
@@ -809,6 +812,7 @@ const (
 	CreateServiceTokenRequestGroupsDocuments   CreateServiceTokenRequestGroups = "documents"
 	CreateServiceTokenRequestGroupsKeys        CreateServiceTokenRequestGroups = "keys"
 	CreateServiceTokenRequestGroupsPeople      CreateServiceTokenRequestGroups = "people"
+	CreateServiceTokenRequestGroupsScim        CreateServiceTokenRequestGroups = "scim"
 	CreateServiceTokenRequestGroupsSearch      CreateServiceTokenRequestGroups = "search"
 	CreateServiceTokenRequestGroupsSettings    CreateServiceTokenRequestGroups = "settings"
 )
@@ -833,6 +837,8 @@ func (e CreateServiceTokenRequestGroups) Valid() bool {
 	case CreateServiceTokenRequestGroupsKeys:
 		return true
 	case CreateServiceTokenRequestGroupsPeople:
+		return true
+	case CreateServiceTokenRequestGroupsScim:
 		return true
 	case CreateServiceTokenRequestGroupsSearch:
 		return true
@@ -2033,6 +2039,7 @@ func (e SearchQualityChange) Valid() bool {
 
 // Defines values for SearchTier.
 const (
+	SearchTierEngine   SearchTier = "engine"
 	SearchTierResident SearchTier = "resident"
 	SearchTierStored   SearchTier = "stored"
 )
@@ -2040,6 +2047,8 @@ const (
 // Valid indicates whether the value is a known member of the SearchTier enum.
 func (e SearchTier) Valid() bool {
 	switch e {
+	case SearchTierEngine:
+		return true
 	case SearchTierResident:
 		return true
 	case SearchTierStored:
@@ -7953,6 +7962,9 @@ type SearchResultOfSearchDashboard struct {
 	DocType    *string            `json:"doc_type"`
 	DocumentId openapi_types.UUID `json:"document_id"`
 
+	// Duplicates The passages of other documents that this result stands for, too, since their text is the same or nearly the same; null for none.
+	Duplicates *SearchDuplicates `json:"duplicates,omitempty"`
+
 	// Explanation How the score came about; null unless the input asks for it.
 	Explanation *SearchExplanation `json:"explanation"`
 	HeadingPath []string           `json:"heading_path"`
@@ -8015,6 +8027,9 @@ type SearchResultsOfSearchDashboard struct {
 
 	// Total Passages at or above min_score among the best 1,000.
 	Total int `json:"total"`
+
+	// Warnings Parts of the search that failed, as text for people; empty for none. The results are usable.
+	Warnings *[]string `json:"warnings,omitempty"`
 }
 
 // SearchSuggestion defines model for SearchSuggestion.
@@ -10150,6 +10165,12 @@ type SearchDocumentsParams struct {
 	// Explain Explain the score of each result.
 	Explain *bool `form:"explain,omitempty" json:"explain,omitempty"`
 
+	// Distinct One result for each document (document), or for all documents with the same section, version, doc_type, language, collection, source or value of a key of their metadata (metadata.product). Documents without a value are not the same. total counts these results.
+	Distinct *string `form:"distinct,omitempty" json:"distinct,omitempty"`
+
+	// Collapse Show passages of different documents whose text is the same, or nearly the same in another version, once: in the version that the query names, else the newest. true when omitted, except with a distinct other than document. It has no effect with minScore 0.
+	Collapse *bool `form:"collapse,omitempty" json:"collapse,omitempty"`
+
 	// Facets The facets. Counted when named. Several values are separated by commas.
 	Facets *string `form:"facets,omitempty" json:"facets,omitempty"`
 
@@ -10515,6 +10536,51 @@ type SuggestDocsParams struct {
 	Q          string              `form:"q" json:"q"`
 	Limit      *int                `form:"limit,omitempty" json:"limit,omitempty"`
 	Collection *openapi_types.UUID `form:"collection,omitempty" json:"collection,omitempty"`
+
+	// FiltersSection One section of the documentation.
+	FiltersSection *string `form:"filters[section],omitempty" json:"filters[section],omitempty"`
+
+	// FiltersVersion One version of the documentation.
+	FiltersVersion *string `form:"filters[version],omitempty" json:"filters[version],omitempty"`
+
+	// FiltersTags Any of these tags. Repeated for each value, also as filters[tags][].
+	FiltersTags *[]string `form:"filters[tags],omitempty" json:"filters[tags],omitempty"`
+
+	// FiltersDocTypes Any of these types of document. Repeated for each value, also as filters[doc_types][].
+	FiltersDocTypes *[]string `form:"filters[doc_types],omitempty" json:"filters[doc_types],omitempty"`
+
+	// FiltersLanguage One language code.
+	FiltersLanguage *string `form:"filters[language],omitempty" json:"filters[language],omitempty"`
+
+	// FiltersDateAfter Written or changed on this day or later, YYYY-MM-DD.
+	FiltersDateAfter *openapi_types.Date `form:"filters[date_after],omitempty" json:"filters[date_after],omitempty"`
+
+	// FiltersDateBefore Written or changed on this day or earlier, YYYY-MM-DD.
+	FiltersDateBefore *openapi_types.Date `form:"filters[date_before],omitempty" json:"filters[date_before],omitempty"`
+
+	// Filters An alternative to filters[…]: a JSON object with the same fields.
+	Filters *struct {
+		// DateAfter Written or changed on this day or later, YYYY-MM-DD.
+		DateAfter *openapi_types.Date `json:"date_after,omitempty"`
+
+		// DateBefore Written or changed on this day or earlier, YYYY-MM-DD.
+		DateBefore *openapi_types.Date `json:"date_before,omitempty"`
+
+		// DocTypes Any of these types of document.
+		DocTypes *[]string `json:"doc_types,omitempty"`
+
+		// Language One language code.
+		Language *string `json:"language,omitempty"`
+
+		// Section One section of the documentation.
+		Section *string `json:"section,omitempty"`
+
+		// Tags Any of these tags.
+		Tags *[]string `json:"tags,omitempty"`
+
+		// Version One version of the documentation.
+		Version *string `json:"version,omitempty"`
+	} `form:"filters,omitempty" json:"filters,omitempty"`
 }
 
 // CreateAgentJSONRequestBody defines body for CreateAgent for application/json ContentType.
@@ -27605,6 +27671,30 @@ func NewSearchDocumentsRequest(server string, params *SearchDocumentsParams) (*h
 
 		}
 
+		if params.Distinct != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "distinct", *params.Distinct, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Collapse != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "collapse", *params.Collapse, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.Facets != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "facets", *params.Facets, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
@@ -29998,6 +30088,100 @@ func NewSuggestDocsRequest(server string, params *SuggestDocsParams) (*http.Requ
 				for _, qp := range strings.Split(queryFrag, "&") {
 					rawQueryFragments = append(rawQueryFragments, qp)
 				}
+			}
+
+		}
+
+		if params.FiltersSection != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filters[section]", *params.FiltersSection, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FiltersVersion != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filters[version]", *params.FiltersVersion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FiltersTags != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filters[tags]", *params.FiltersTags, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FiltersDocTypes != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filters[doc_types]", *params.FiltersDocTypes, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FiltersLanguage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filters[language]", *params.FiltersLanguage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FiltersDateAfter != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filters[date_after]", *params.FiltersDateAfter, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FiltersDateBefore != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filters[date_before]", *params.FiltersDateBefore, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Filters != nil {
+
+			if queryParamBuf, err := json.Marshal(*params.Filters); err != nil {
+				return nil, err
+			} else {
+				queryValues.Add("filters", string(queryParamBuf))
 			}
 
 		}

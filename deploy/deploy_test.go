@@ -28,8 +28,8 @@ func read(t *testing.T, path ...string) string {
 	return string(text)
 }
 
-// units returns copies of the units whose program exists on this machine.
-func units(t *testing.T) []string {
+// units returns copies of the services, whose program exists on this machine, and of the timers.
+func units(t *testing.T) (services, timers []string) {
 	t.Helper()
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		if runtime.GOOS != "linux" {
@@ -41,24 +41,28 @@ func units(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob("systemd/*.service")
-	if err != nil || len(files) != 4 {
-		t.Fatalf("there are %d units: %v", len(files), err)
-	}
 	folder := t.TempDir()
-	for i, file := range files {
-		text := strings.ReplaceAll(read(t, file), "/usr/bin/magpie", program)
-		files[i] = filepath.Join(folder, filepath.Base(file))
-		if err := os.WriteFile(files[i], []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+	list := func(pattern string, count int) []string {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) != count {
+			t.Fatalf("there are %d of %s: %v", len(files), pattern, err)
 		}
+		for i, file := range files {
+			text := strings.ReplaceAll(read(t, file), "/usr/bin/magpie", program)
+			files[i] = filepath.Join(folder, filepath.Base(file))
+			if err := os.WriteFile(files[i], []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return files
 	}
-	return files
+	return list("systemd/*.service", 4), list("systemd/*.timer", 1)
 }
 
 func TestUnitsAreInOrder(t *testing.T) {
 	t.Parallel()
-	for _, file := range units(t) {
+	services, timers := units(t)
+	for _, file := range append(services, timers...) {
 		if output, err := exec.CommandContext(t.Context(), "systemd-analyze", "verify", "--man=no", file).CombinedOutput(); err != nil || len(output) > 0 {
 			t.Errorf("%s: %v\n%s", filepath.Base(file), err, output)
 		}
@@ -67,7 +71,8 @@ func TestUnitsAreInOrder(t *testing.T) {
 
 func TestUnitsAreConfined(t *testing.T) {
 	t.Parallel()
-	for _, file := range units(t) {
+	services, _ := units(t)
+	for _, file := range services {
 		// From 0, closed, to 100, open: a service without any restriction has 96.
 		output, err := exec.CommandContext(t.Context(), "systemd-analyze", "security", "--offline=yes", "--threshold=15", "--no-pager", file).CombinedOutput()
 		if err != nil {
@@ -85,32 +90,46 @@ func TestScriptsCanBeRead(t *testing.T) {
 	}
 }
 
-// As root, magpie-admin reads what the user magpie needs for a backup, without expansion.
-func TestBackupsOfAdministratorsHaveTheOwner(t *testing.T) {
+// As root, magpie-admin reads the settings as the units do, and what the user magpie needs for a backup.
+func TestCommandsOfAdministratorsHaveTheSettingsOfTheUnits(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	for name, text := range map[string]string{
 		"magpie-admin": strings.NewReplacer("/etc/magpie/", folder+"/", "/var/lib/magpie", folder).Replace(read(t, "debian", "magpie-admin")),
-		"migrate.env":  "# The owner.\nMIGRATE_DATABASE_URL=postgres://owner:$a`b@db/magpie?sslmode=require&x=y\n",
-		"backup.env":   read(t, "debian", "backup.env") + "BACKUP_RECIPIENTS=age1x",
-		"runuser":      "#!/bin/sh\necho \"$*\"\nenv\n",
+		"magpie.env": read(t, "debian", "magpie.env") + "# Not of Magpie alone.\nVOYAGE_KEY=\"pa $HOME\"\nAWS_REGION = 'eu-west-1'\n" +
+			"  https_proxy=http://proxy:3128/?a=b \nno setting\nbad-name=1\nHALF=\"open\nEMPTY=\"\"",
+		"migrate.env": "# The owner.\nMIGRATE_DATABASE_URL=postgres://owner:$a`b@db/magpie?sslmode=require&x=y\n",
+		"backup.env":  read(t, "debian", "backup.env") + "BACKUP_RECIPIENTS=age1x",
+		"runuser":     "#!/bin/sh\necho \"$*\"\nenv\n",
 	} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wanted := []string{"\nMIGRATE_DATABASE_URL=postgres://owner:$a`b@db/magpie?sslmode=require&x=y\n", "\nBACKUP_URL=/var/lib/magpie-backups\n", "\nBACKUP_RECIPIENTS=age1x\n"}
+	always := []string{
+		"\nVOYAGE_KEY=pa $HOME\n", "\nAWS_REGION=eu-west-1\n", "\nhttps_proxy=http://proxy:3128/?a=b\n", "\nHALF=\"open\n", "\nEMPTY=\n",
+		"\nREDIS_URL=redis://127.0.0.1:6379/0\n", "\nTRUSTED_PROXIES=127.0.0.1/32,::1/128\n",
+	}
+	backups := []string{"\nMIGRATE_DATABASE_URL=postgres://owner:$a`b@db/magpie?sslmode=require&x=y\n", "\nBACKUP_URL=/var/lib/magpie-backups\n", "\nBACKUP_RECIPIENTS=age1x\n"}
 	for command, owner := range map[string]bool{"backup": true, "restore": true, "users": false} {
 		c := exec.CommandContext(t.Context(), "sh", filepath.Join(folder, "magpie-admin"), command, "--help")
 		c.Env = []string{"PATH=" + folder + ":/usr/bin:/bin"}
 		output, err := c.CombinedOutput()
-		if want := "-u magpie -- /usr/bin/magpie --config " + folder + "/magpie.env " + command + " --help\n"; err != nil || !strings.HasPrefix(string(output), want) {
+		if want := "-u magpie -- /usr/bin/magpie " + command + " --help\n"; err != nil || !strings.HasPrefix(string(output), want) {
 			t.Errorf("%s: %v\n%s", command, err, output)
 		}
-		for _, want := range wanted {
+		for _, want := range always {
+			if !strings.Contains(string(output), want) {
+				t.Errorf("%s: has no %q\n%s", command, want, output)
+			}
+		}
+		for _, want := range backups {
 			if strings.Contains(string(output), want) != owner {
 				t.Errorf("%s: has %q: %t\n%s", command, want, !owner, output)
 			}
+		}
+		if strings.Contains(string(output), "bad-name") {
+			t.Errorf("%s: has a variable without a name\n%s", command, output)
 		}
 	}
 }

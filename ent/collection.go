@@ -32,6 +32,8 @@ type Collection struct {
 	EmbeddingModel string `json:"embedding_model,omitempty"`
 	// The model that the collection is changing to; null if it is not changing.
 	NextEmbeddingModel *string `json:"next_embedding_model,omitempty"`
+	// Which tier may search it; AUTO chooses by its size.
+	SearchTier collection.SearchTier `json:"search_tier,omitempty"`
 	// when its deletion began
 	DeletingAt *time.Time `json:"deleting_at,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
@@ -79,7 +81,7 @@ func (*Collection) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case collection.FieldName, collection.FieldDescription, collection.FieldEmbeddingModel, collection.FieldNextEmbeddingModel:
+		case collection.FieldName, collection.FieldDescription, collection.FieldEmbeddingModel, collection.FieldNextEmbeddingModel, collection.FieldSearchTier:
 			values[i] = new(sql.NullString)
 		case collection.FieldCreatedAt, collection.FieldUpdatedAt, collection.FieldDeletingAt:
 			values[i] = new(sql.NullTime)
@@ -149,6 +151,12 @@ func (_m *Collection) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.NextEmbeddingModel = new(string)
 				*_m.NextEmbeddingModel = value.String
+			}
+		case collection.FieldSearchTier:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field search_tier", values[i])
+			} else if value.Valid {
+				_m.SearchTier = collection.SearchTier(value.String)
 			}
 		case collection.FieldDeletingAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
@@ -227,6 +235,9 @@ func (_m *Collection) String() string {
 		builder.WriteString("next_embedding_model=")
 		builder.WriteString(*v)
 	}
+	builder.WriteString(", ")
+	builder.WriteString("search_tier=")
+	builder.WriteString(fmt.Sprintf("%v", _m.SearchTier))
 	builder.WriteString(", ")
 	if v := _m.DeletingAt; v != nil {
 		builder.WriteString("deleting_at=")

@@ -97,6 +97,20 @@ func (_c *CollectionCreate) SetNillableNextEmbeddingModel(v *string) *Collection
 	return _c
 }
 
+// SetSearchTier sets the "search_tier" field.
+func (_c *CollectionCreate) SetSearchTier(v collection.SearchTier) *CollectionCreate {
+	_c.mutation.SetSearchTier(v)
+	return _c
+}
+
+// SetNillableSearchTier sets the "search_tier" field if the given value is not nil.
+func (_c *CollectionCreate) SetNillableSearchTier(v *collection.SearchTier) *CollectionCreate {
+	if v != nil {
+		_c.SetSearchTier(*v)
+	}
+	return _c
+}
+
 // SetDeletingAt sets the "deleting_at" field.
 func (_c *CollectionCreate) SetDeletingAt(v time.Time) *CollectionCreate {
 	_c.mutation.SetDeletingAt(v)
@@ -206,6 +220,10 @@ func (_c *CollectionCreate) defaults() error {
 		v := collection.DefaultUpdatedAt()
 		_c.mutation.SetUpdatedAt(v)
 	}
+	if _, ok := _c.mutation.SearchTier(); !ok {
+		v := collection.DefaultSearchTier
+		_c.mutation.SetSearchTier(v)
+	}
 	if _, ok := _c.mutation.ID(); !ok {
 		if collection.DefaultID == nil {
 			return fmt.Errorf("ent: uninitialized collection.DefaultID (forgotten import ent/runtime?)")
@@ -251,6 +269,14 @@ func (_c *CollectionCreate) check() error {
 	if v, ok := _c.mutation.NextEmbeddingModel(); ok {
 		if err := collection.NextEmbeddingModelValidator(v); err != nil {
 			return &ValidationError{Name: "next_embedding_model", err: fmt.Errorf(`ent: validator failed for field "Collection.next_embedding_model": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.SearchTier(); !ok {
+		return &ValidationError{Name: "search_tier", err: errors.New(`ent: missing required field "Collection.search_tier"`)}
+	}
+	if v, ok := _c.mutation.SearchTier(); ok {
+		if err := collection.SearchTierValidator(v); err != nil {
+			return &ValidationError{Name: "search_tier", err: fmt.Errorf(`ent: validator failed for field "Collection.search_tier": %w`, err)}
 		}
 	}
 	return nil
@@ -315,6 +341,10 @@ func (_c *CollectionCreate) createSpec() (*Collection, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.NextEmbeddingModel(); ok {
 		_spec.SetField(collection.FieldNextEmbeddingModel, field.TypeString, value)
 		_node.NextEmbeddingModel = &value
+	}
+	if value, ok := _c.mutation.SearchTier(); ok {
+		_spec.SetField(collection.FieldSearchTier, field.TypeEnum, value)
+		_node.SearchTier = value
 	}
 	if value, ok := _c.mutation.DeletingAt(); ok {
 		_spec.SetField(collection.FieldDeletingAt, field.TypeTime, value)

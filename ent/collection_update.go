@@ -91,6 +91,20 @@ func (_u *CollectionUpdate) ClearNextEmbeddingModel() *CollectionUpdate {
 	return _u
 }
 
+// SetSearchTier sets the "search_tier" field.
+func (_u *CollectionUpdate) SetSearchTier(v collection.SearchTier) *CollectionUpdate {
+	_u.mutation.SetSearchTier(v)
+	return _u
+}
+
+// SetNillableSearchTier sets the "search_tier" field if the given value is not nil.
+func (_u *CollectionUpdate) SetNillableSearchTier(v *collection.SearchTier) *CollectionUpdate {
+	if v != nil {
+		_u.SetSearchTier(*v)
+	}
+	return _u
+}
+
 // SetDeletingAt sets the "deleting_at" field.
 func (_u *CollectionUpdate) SetDeletingAt(v time.Time) *CollectionUpdate {
 	_u.mutation.SetDeletingAt(v)
@@ -247,6 +261,11 @@ func (_u *CollectionUpdate) check() error {
 			return &ValidationError{Name: "next_embedding_model", err: fmt.Errorf(`ent: validator failed for field "Collection.next_embedding_model": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.SearchTier(); ok {
+		if err := collection.SearchTierValidator(v); err != nil {
+			return &ValidationError{Name: "search_tier", err: fmt.Errorf(`ent: validator failed for field "Collection.search_tier": %w`, err)}
+		}
+	}
 	return nil
 }
 
@@ -279,6 +298,9 @@ func (_u *CollectionUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 	}
 	if _u.mutation.NextEmbeddingModelCleared() {
 		_spec.ClearField(collection.FieldNextEmbeddingModel, field.TypeString)
+	}
+	if value, ok := _u.mutation.SearchTier(); ok {
+		_spec.SetField(collection.FieldSearchTier, field.TypeEnum, value)
 	}
 	if value, ok := _u.mutation.DeletingAt(); ok {
 		_spec.SetField(collection.FieldDeletingAt, field.TypeTime, value)
@@ -456,6 +478,20 @@ func (_u *CollectionUpdateOne) ClearNextEmbeddingModel() *CollectionUpdateOne {
 	return _u
 }
 
+// SetSearchTier sets the "search_tier" field.
+func (_u *CollectionUpdateOne) SetSearchTier(v collection.SearchTier) *CollectionUpdateOne {
+	_u.mutation.SetSearchTier(v)
+	return _u
+}
+
+// SetNillableSearchTier sets the "search_tier" field if the given value is not nil.
+func (_u *CollectionUpdateOne) SetNillableSearchTier(v *collection.SearchTier) *CollectionUpdateOne {
+	if v != nil {
+		_u.SetSearchTier(*v)
+	}
+	return _u
+}
+
 // SetDeletingAt sets the "deleting_at" field.
 func (_u *CollectionUpdateOne) SetDeletingAt(v time.Time) *CollectionUpdateOne {
 	_u.mutation.SetDeletingAt(v)
@@ -625,6 +661,11 @@ func (_u *CollectionUpdateOne) check() error {
 			return &ValidationError{Name: "next_embedding_model", err: fmt.Errorf(`ent: validator failed for field "Collection.next_embedding_model": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.SearchTier(); ok {
+		if err := collection.SearchTierValidator(v); err != nil {
+			return &ValidationError{Name: "search_tier", err: fmt.Errorf(`ent: validator failed for field "Collection.search_tier": %w`, err)}
+		}
+	}
 	return nil
 }
 
@@ -674,6 +715,9 @@ func (_u *CollectionUpdateOne) sqlSave(ctx context.Context) (_node *Collection, 
 	}
 	if _u.mutation.NextEmbeddingModelCleared() {
 		_spec.ClearField(collection.FieldNextEmbeddingModel, field.TypeString)
+	}
+	if value, ok := _u.mutation.SearchTier(); ok {
+		_spec.SetField(collection.FieldSearchTier, field.TypeEnum, value)
 	}
 	if value, ok := _u.mutation.DeletingAt(); ok {
 		_spec.SetField(collection.FieldDeletingAt, field.TypeTime, value)

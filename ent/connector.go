@@ -71,6 +71,8 @@ type Connector struct {
 	GroupsAt *time.Time `json:"groups_at,omitempty"`
 	// when they must be read again; null for immediately
 	GroupsDueAt *time.Time `json:"groups_due_at,omitempty"`
+	// when a document was last met that is shared with an unknown group
+	GroupsWantedAt *time.Time `json:"groups_wanted_at,omitempty"`
 	// why the newest import failed
 	GroupsFailure *string `json:"groups_failure,omitempty"`
 	// from which the next sync reads changes; empty for none
@@ -198,7 +200,7 @@ func (*Connector) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case connector.FieldName, connector.FieldType, connector.FieldStatus, connector.FieldSyncStrategy, connector.FieldScheduleInterval, connector.FieldLastError, connector.FieldGroupsFailure, connector.FieldFeedToken, connector.FieldFeedSettings:
 			values[i] = new(sql.NullString)
-		case connector.FieldCreatedAt, connector.FieldUpdatedAt, connector.FieldNextSyncAt, connector.FieldLastSync, connector.FieldReadersAt, connector.FieldGroupsAt, connector.FieldGroupsDueAt, connector.FieldWalkedAt, connector.FieldDeletingAt:
+		case connector.FieldCreatedAt, connector.FieldUpdatedAt, connector.FieldNextSyncAt, connector.FieldLastSync, connector.FieldReadersAt, connector.FieldGroupsAt, connector.FieldGroupsDueAt, connector.FieldGroupsWantedAt, connector.FieldWalkedAt, connector.FieldDeletingAt:
 			values[i] = new(sql.NullTime)
 		case connector.FieldID, connector.FieldWorkspaceID, connector.FieldCollectionID:
 			values[i] = new(uuid.UUID)
@@ -381,6 +383,13 @@ func (_m *Connector) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.GroupsDueAt = new(time.Time)
 				*_m.GroupsDueAt = value.Time
+			}
+		case connector.FieldGroupsWantedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field groups_wanted_at", values[i])
+			} else if value.Valid {
+				_m.GroupsWantedAt = new(time.Time)
+				*_m.GroupsWantedAt = value.Time
 			}
 		case connector.FieldGroupsFailure:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -571,6 +580,11 @@ func (_m *Connector) String() string {
 	builder.WriteString(", ")
 	if v := _m.GroupsDueAt; v != nil {
 		builder.WriteString("groups_due_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.GroupsWantedAt; v != nil {
+		builder.WriteString("groups_wanted_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")

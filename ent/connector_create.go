@@ -330,6 +330,20 @@ func (_c *ConnectorCreate) SetNillableGroupsDueAt(v *time.Time) *ConnectorCreate
 	return _c
 }
 
+// SetGroupsWantedAt sets the "groups_wanted_at" field.
+func (_c *ConnectorCreate) SetGroupsWantedAt(v time.Time) *ConnectorCreate {
+	_c.mutation.SetGroupsWantedAt(v)
+	return _c
+}
+
+// SetNillableGroupsWantedAt sets the "groups_wanted_at" field if the given value is not nil.
+func (_c *ConnectorCreate) SetNillableGroupsWantedAt(v *time.Time) *ConnectorCreate {
+	if v != nil {
+		_c.SetGroupsWantedAt(*v)
+	}
+	return _c
+}
+
 // SetGroupsFailure sets the "groups_failure" field.
 func (_c *ConnectorCreate) SetGroupsFailure(v string) *ConnectorCreate {
 	_c.mutation.SetGroupsFailure(v)
@@ -840,6 +854,10 @@ func (_c *ConnectorCreate) createSpec() (*Connector, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.GroupsDueAt(); ok {
 		_spec.SetField(connector.FieldGroupsDueAt, field.TypeTime, value)
 		_node.GroupsDueAt = &value
+	}
+	if value, ok := _c.mutation.GroupsWantedAt(); ok {
+		_spec.SetField(connector.FieldGroupsWantedAt, field.TypeTime, value)
+		_node.GroupsWantedAt = &value
 	}
 	if value, ok := _c.mutation.GroupsFailure(); ok {
 		_spec.SetField(connector.FieldGroupsFailure, field.TypeString, value)

@@ -388,6 +388,26 @@ func (_u *ConnectorUpdate) ClearGroupsDueAt() *ConnectorUpdate {
 	return _u
 }
 
+// SetGroupsWantedAt sets the "groups_wanted_at" field.
+func (_u *ConnectorUpdate) SetGroupsWantedAt(v time.Time) *ConnectorUpdate {
+	_u.mutation.SetGroupsWantedAt(v)
+	return _u
+}
+
+// SetNillableGroupsWantedAt sets the "groups_wanted_at" field if the given value is not nil.
+func (_u *ConnectorUpdate) SetNillableGroupsWantedAt(v *time.Time) *ConnectorUpdate {
+	if v != nil {
+		_u.SetGroupsWantedAt(*v)
+	}
+	return _u
+}
+
+// ClearGroupsWantedAt clears the value of the "groups_wanted_at" field.
+func (_u *ConnectorUpdate) ClearGroupsWantedAt() *ConnectorUpdate {
+	_u.mutation.ClearGroupsWantedAt()
+	return _u
+}
+
 // SetGroupsFailure sets the "groups_failure" field.
 func (_u *ConnectorUpdate) SetGroupsFailure(v string) *ConnectorUpdate {
 	_u.mutation.SetGroupsFailure(v)
@@ -864,6 +884,12 @@ func (_u *ConnectorUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.GroupsDueAtCleared() {
 		_spec.ClearField(connector.FieldGroupsDueAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.GroupsWantedAt(); ok {
+		_spec.SetField(connector.FieldGroupsWantedAt, field.TypeTime, value)
+	}
+	if _u.mutation.GroupsWantedAtCleared() {
+		_spec.ClearField(connector.FieldGroupsWantedAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.GroupsFailure(); ok {
 		_spec.SetField(connector.FieldGroupsFailure, field.TypeString, value)
@@ -1516,6 +1542,26 @@ func (_u *ConnectorUpdateOne) ClearGroupsDueAt() *ConnectorUpdateOne {
 	return _u
 }
 
+// SetGroupsWantedAt sets the "groups_wanted_at" field.
+func (_u *ConnectorUpdateOne) SetGroupsWantedAt(v time.Time) *ConnectorUpdateOne {
+	_u.mutation.SetGroupsWantedAt(v)
+	return _u
+}
+
+// SetNillableGroupsWantedAt sets the "groups_wanted_at" field if the given value is not nil.
+func (_u *ConnectorUpdateOne) SetNillableGroupsWantedAt(v *time.Time) *ConnectorUpdateOne {
+	if v != nil {
+		_u.SetGroupsWantedAt(*v)
+	}
+	return _u
+}
+
+// ClearGroupsWantedAt clears the value of the "groups_wanted_at" field.
+func (_u *ConnectorUpdateOne) ClearGroupsWantedAt() *ConnectorUpdateOne {
+	_u.mutation.ClearGroupsWantedAt()
+	return _u
+}
+
 // SetGroupsFailure sets the "groups_failure" field.
 func (_u *ConnectorUpdateOne) SetGroupsFailure(v string) *ConnectorUpdateOne {
 	_u.mutation.SetGroupsFailure(v)
@@ -2022,6 +2068,12 @@ func (_u *ConnectorUpdateOne) sqlSave(ctx context.Context) (_node *Connector, er
 	}
 	if _u.mutation.GroupsDueAtCleared() {
 		_spec.ClearField(connector.FieldGroupsDueAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.GroupsWantedAt(); ok {
+		_spec.SetField(connector.FieldGroupsWantedAt, field.TypeTime, value)
+	}
+	if _u.mutation.GroupsWantedAtCleared() {
+		_spec.ClearField(connector.FieldGroupsWantedAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.GroupsFailure(); ok {
 		_spec.SetField(connector.FieldGroupsFailure, field.TypeString, value)

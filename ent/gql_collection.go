@@ -1667,6 +1667,11 @@ func (_q *CollectionQuery) collectField(ctx context.Context, oneNode bool, opCtx
 				selectedFields = append(selectedFields, collection.FieldNextEmbeddingModel)
 				fieldSeen[collection.FieldNextEmbeddingModel] = struct{}{}
 			}
+		case "searchTier":
+			if _, ok := fieldSeen[collection.FieldSearchTier]; !ok {
+				selectedFields = append(selectedFields, collection.FieldSearchTier)
+				fieldSeen[collection.FieldSearchTier] = struct{}{}
+			}
 		case "id":
 		case "__typename":
 		default:

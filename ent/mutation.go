@@ -14791,6 +14791,7 @@ type CollectionMutation struct {
 	description          *string
 	embedding_model      *string
 	next_embedding_model *string
+	search_tier          *collection.SearchTier
 	deleting_at          *time.Time
 	clearedFields        map[string]struct{}
 	connectors           map[uuid.UUID]struct{}
@@ -15186,6 +15187,42 @@ func (m *CollectionMutation) ResetNextEmbeddingModel() {
 	delete(m.clearedFields, collection.FieldNextEmbeddingModel)
 }
 
+// SetSearchTier sets the "search_tier" field.
+func (m *CollectionMutation) SetSearchTier(ct collection.SearchTier) {
+	m.search_tier = &ct
+}
+
+// SearchTier returns the value of the "search_tier" field in the mutation.
+func (m *CollectionMutation) SearchTier() (r collection.SearchTier, exists bool) {
+	v := m.search_tier
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSearchTier returns the old "search_tier" field's value of the Collection entity.
+// If the Collection object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CollectionMutation) OldSearchTier(ctx context.Context) (v collection.SearchTier, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSearchTier is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSearchTier requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSearchTier: %w", err)
+	}
+	return oldValue.SearchTier, nil
+}
+
+// ResetSearchTier resets all changes to the "search_tier" field.
+func (m *CollectionMutation) ResetSearchTier() {
+	m.search_tier = nil
+}
+
 // SetDeletingAt sets the "deleting_at" field.
 func (m *CollectionMutation) SetDeletingAt(t time.Time) {
 	m.deleting_at = &t
@@ -15377,7 +15414,7 @@ func (m *CollectionMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *CollectionMutation) Fields() []string {
-	fields := make([]string, 0, 8)
+	fields := make([]string, 0, 9)
 	if m.created_at != nil {
 		fields = append(fields, collection.FieldCreatedAt)
 	}
@@ -15398,6 +15435,9 @@ func (m *CollectionMutation) Fields() []string {
 	}
 	if m.next_embedding_model != nil {
 		fields = append(fields, collection.FieldNextEmbeddingModel)
+	}
+	if m.search_tier != nil {
+		fields = append(fields, collection.FieldSearchTier)
 	}
 	if m.deleting_at != nil {
 		fields = append(fields, collection.FieldDeletingAt)
@@ -15424,6 +15464,8 @@ func (m *CollectionMutation) Field(name string) (ent.Value, bool) {
 		return m.EmbeddingModel()
 	case collection.FieldNextEmbeddingModel:
 		return m.NextEmbeddingModel()
+	case collection.FieldSearchTier:
+		return m.SearchTier()
 	case collection.FieldDeletingAt:
 		return m.DeletingAt()
 	}
@@ -15449,6 +15491,8 @@ func (m *CollectionMutation) OldField(ctx context.Context, name string) (ent.Val
 		return m.OldEmbeddingModel(ctx)
 	case collection.FieldNextEmbeddingModel:
 		return m.OldNextEmbeddingModel(ctx)
+	case collection.FieldSearchTier:
+		return m.OldSearchTier(ctx)
 	case collection.FieldDeletingAt:
 		return m.OldDeletingAt(ctx)
 	}
@@ -15508,6 +15552,13 @@ func (m *CollectionMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetNextEmbeddingModel(v)
+		return nil
+	case collection.FieldSearchTier:
+		v, ok := value.(collection.SearchTier)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSearchTier(v)
 		return nil
 	case collection.FieldDeletingAt:
 		v, ok := value.(time.Time)
@@ -15606,6 +15657,9 @@ func (m *CollectionMutation) ResetField(name string) error {
 		return nil
 	case collection.FieldNextEmbeddingModel:
 		m.ResetNextEmbeddingModel()
+		return nil
+	case collection.FieldSearchTier:
+		m.ResetSearchTier()
 		return nil
 	case collection.FieldDeletingAt:
 		m.ResetDeletingAt()
@@ -15758,6 +15812,7 @@ type ConnectorMutation struct {
 	addgroups_generation    *int64
 	groups_at               *time.Time
 	groups_due_at           *time.Time
+	groups_wanted_at        *time.Time
 	groups_failure          *string
 	feed_token              *string
 	feed_settings           *string
@@ -16996,6 +17051,55 @@ func (m *ConnectorMutation) ResetGroupsDueAt() {
 	delete(m.clearedFields, connector.FieldGroupsDueAt)
 }
 
+// SetGroupsWantedAt sets the "groups_wanted_at" field.
+func (m *ConnectorMutation) SetGroupsWantedAt(t time.Time) {
+	m.groups_wanted_at = &t
+}
+
+// GroupsWantedAt returns the value of the "groups_wanted_at" field in the mutation.
+func (m *ConnectorMutation) GroupsWantedAt() (r time.Time, exists bool) {
+	v := m.groups_wanted_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGroupsWantedAt returns the old "groups_wanted_at" field's value of the Connector entity.
+// If the Connector object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ConnectorMutation) OldGroupsWantedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGroupsWantedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGroupsWantedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGroupsWantedAt: %w", err)
+	}
+	return oldValue.GroupsWantedAt, nil
+}
+
+// ClearGroupsWantedAt clears the value of the "groups_wanted_at" field.
+func (m *ConnectorMutation) ClearGroupsWantedAt() {
+	m.groups_wanted_at = nil
+	m.clearedFields[connector.FieldGroupsWantedAt] = struct{}{}
+}
+
+// GroupsWantedAtCleared returns if the "groups_wanted_at" field was cleared in this mutation.
+func (m *ConnectorMutation) GroupsWantedAtCleared() bool {
+	_, ok := m.clearedFields[connector.FieldGroupsWantedAt]
+	return ok
+}
+
+// ResetGroupsWantedAt resets all changes to the "groups_wanted_at" field.
+func (m *ConnectorMutation) ResetGroupsWantedAt() {
+	m.groups_wanted_at = nil
+	delete(m.clearedFields, connector.FieldGroupsWantedAt)
+}
+
 // SetGroupsFailure sets the "groups_failure" field.
 func (m *ConnectorMutation) SetGroupsFailure(s string) {
 	m.groups_failure = &s
@@ -17573,7 +17677,7 @@ func (m *ConnectorMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ConnectorMutation) Fields() []string {
-	fields := make([]string, 0, 30)
+	fields := make([]string, 0, 31)
 	if m.created_at != nil {
 		fields = append(fields, connector.FieldCreatedAt)
 	}
@@ -17649,6 +17753,9 @@ func (m *ConnectorMutation) Fields() []string {
 	if m.groups_due_at != nil {
 		fields = append(fields, connector.FieldGroupsDueAt)
 	}
+	if m.groups_wanted_at != nil {
+		fields = append(fields, connector.FieldGroupsWantedAt)
+	}
 	if m.groups_failure != nil {
 		fields = append(fields, connector.FieldGroupsFailure)
 	}
@@ -17722,6 +17829,8 @@ func (m *ConnectorMutation) Field(name string) (ent.Value, bool) {
 		return m.GroupsAt()
 	case connector.FieldGroupsDueAt:
 		return m.GroupsDueAt()
+	case connector.FieldGroupsWantedAt:
+		return m.GroupsWantedAt()
 	case connector.FieldGroupsFailure:
 		return m.GroupsFailure()
 	case connector.FieldFeedToken:
@@ -17791,6 +17900,8 @@ func (m *ConnectorMutation) OldField(ctx context.Context, name string) (ent.Valu
 		return m.OldGroupsAt(ctx)
 	case connector.FieldGroupsDueAt:
 		return m.OldGroupsDueAt(ctx)
+	case connector.FieldGroupsWantedAt:
+		return m.OldGroupsWantedAt(ctx)
 	case connector.FieldGroupsFailure:
 		return m.OldGroupsFailure(ctx)
 	case connector.FieldFeedToken:
@@ -17985,6 +18096,13 @@ func (m *ConnectorMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetGroupsDueAt(v)
 		return nil
+	case connector.FieldGroupsWantedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGroupsWantedAt(v)
+		return nil
 	case connector.FieldGroupsFailure:
 		v, ok := value.(string)
 		if !ok {
@@ -18137,6 +18255,9 @@ func (m *ConnectorMutation) ClearedFields() []string {
 	if m.FieldCleared(connector.FieldGroupsDueAt) {
 		fields = append(fields, connector.FieldGroupsDueAt)
 	}
+	if m.FieldCleared(connector.FieldGroupsWantedAt) {
+		fields = append(fields, connector.FieldGroupsWantedAt)
+	}
 	if m.FieldCleared(connector.FieldGroupsFailure) {
 		fields = append(fields, connector.FieldGroupsFailure)
 	}
@@ -18183,6 +18304,9 @@ func (m *ConnectorMutation) ClearField(name string) error {
 		return nil
 	case connector.FieldGroupsDueAt:
 		m.ClearGroupsDueAt()
+		return nil
+	case connector.FieldGroupsWantedAt:
+		m.ClearGroupsWantedAt()
 		return nil
 	case connector.FieldGroupsFailure:
 		m.ClearGroupsFailure()
@@ -18275,6 +18399,9 @@ func (m *ConnectorMutation) ResetField(name string) error {
 		return nil
 	case connector.FieldGroupsDueAt:
 		m.ResetGroupsDueAt()
+		return nil
+	case connector.FieldGroupsWantedAt:
+		m.ResetGroupsWantedAt()
 		return nil
 	case connector.FieldGroupsFailure:
 		m.ResetGroupsFailure()

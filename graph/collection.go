@@ -17,7 +17,7 @@ func collectionDraft(in model.CreateCollectionInput) collection.Draft {
 
 func collectionChange(in model.UpdateCollectionInput) collection.Change {
 	return collection.Change{
-		Name: field(in.Name), Description: nullableField(in.Description), EmbeddingModel: field(in.EmbeddingModel),
+		Name: field(in.Name), Description: nullableField(in.Description), EmbeddingModel: field(in.EmbeddingModel), SearchTier: field(in.SearchTier),
 	}
 }
 

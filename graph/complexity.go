@@ -164,7 +164,7 @@ func setComplexity(c *generated.ComplexityRoot) {
 		return multiplySaturating(len(model.AllSearchField), child) + 1
 	}
 	c.SearchFacet.Values = func(child int) int { return multiplySaturating(search.DefaultFacetValues, child) + 1 }
-	c.Query.Completions = func(child int, _ string, limit *int, _ *uuid.UUID) int {
+	c.Query.Completions = func(child int, _ string, limit *int, _ *uuid.UUID, _ *model.SearchFilters) int {
 		n := min(max(orDefault(limit, search.DefaultSuggestions), 1), search.MaxSuggestions)
 		return multiplySaturating(n, child) + 1
 	}

@@ -17,6 +17,10 @@ import (
 	domain "github.com/magpie-search/magpie/internal/connector"
 )
 
+func (r *connectorResolver) CollectionName(ctx context.Context, obj *ent.Connector) (string, error) {
+	return loadersOf(ctx).collectionName.Load(ctx, obj.CollectionID)
+}
+
 func (r *connectorResolver) DocSync(ctx context.Context, obj *ent.Connector) (*model.DocSync, error) {
 	return docSync(obj), nil
 }

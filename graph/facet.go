@@ -22,13 +22,16 @@ func checkSurface(ctx context.Context, in *model.SearchInput) error {
 	if !ok || v.Surface != viewer.SurfacePublic {
 		return nil
 	}
-	f := in.Filters
-	if in.Facets != nil && !isPublicFacets(in.Facets) || in.Explain != nil && *in.Explain ||
-		f != nil && (f.Sections != nil || f.Versions != nil || f.Languages != nil || f.Sources != nil || f.Connectors != nil ||
-			f.Collections != nil || f.ChangedFrom != nil || f.ChangedUntil != nil) {
+	if in.Facets != nil && !isPublicFacets(in.Facets) || in.Explain != nil && *in.Explain || !isPublicFilters(in.Filters) {
 		return apierr.New(apierr.Forbidden, "Session required for these facets, their filters and explanations")
 	}
 	return nil
+}
+
+// isPublicFilters reports whether keys may filter so.
+func isPublicFilters(f *model.SearchFilters) bool {
+	return f == nil || f.Sections == nil && f.Versions == nil && f.Languages == nil && f.Sources == nil && f.Connectors == nil &&
+		f.Collections == nil && f.ChangedFrom == nil && f.ChangedUntil == nil
 }
 
 // isPublicFacets reports whether keys may ask for the facets: those by what their results
@@ -186,8 +189,17 @@ func (r *Resolver) searchSuggestions(ctx context.Context, prefix string, limit *
 	return out, nil
 }
 
-func (r *Resolver) completions(ctx context.Context, typed string, limit *int, named *uuid.UUID) (*model.SearchCompletions, error) {
+func (r *Resolver) completions(ctx context.Context, typed string, limit *int, named *uuid.UUID, filters *model.SearchFilters) (*model.SearchCompletions, error) {
+	if err := checkSurface(ctx, &model.SearchInput{Filters: filters}); err != nil {
+		return nil, err
+	}
 	query := search.Query{Text: typed, Limit: orDefault(limit, search.DefaultSuggestions), Admit: r.meteredTyping}
+	if filters != nil {
+		var err error
+		if query.Filters, err = searchFilters(*filters); err != nil {
+			return nil, err
+		}
+	}
 	scope, err := searchScope(ctx, named, &query)
 	if err != nil {
 		return nil, err

@@ -85,6 +85,7 @@ func (l *loaders) see(rows ent.Value) {
 		seeAll(rows, func(c *ent.Collection) uuid.UUID { return c.ID }, l.stats, l.sources)
 	case []*ent.Connector:
 		seeAll(rows, func(c *ent.Connector) uuid.UUID { return c.ID }, l.lastJob, l.documentCounts, l.webhook, l.pending, l.freshness, l.history)
+		seeAll(rows, func(c *ent.Connector) uuid.UUID { return c.CollectionID }, l.collectionName)
 	case []*ent.Document:
 		seeAll(rows, func(d *ent.Document) uuid.UUID { return d.ID }, l.contents, l.summaries, l.passages, l.events)
 		seeAll(rows, func(d *ent.Document) uuid.UUID { return d.CollectionID }, l.collectionName)

@@ -25,7 +25,7 @@ func (h *fixture) countRows(t *testing.T, workspace uuid.UUID) map[string]int {
 		t.Fatal(err)
 	}
 	rows, err := tx.Query(t.Context(), `select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'workspace_id'
-		where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and has_table_privilege(c.oid, 'select')`)
+		where c.relkind in ('r', 'p') and c.relnamespace = 'public'::regnamespace and has_table_privilege(c.oid, 'select')`)
 	if err != nil {
 		t.Fatal(err)
 	}

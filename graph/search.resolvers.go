@@ -20,8 +20,8 @@ func (r *queryResolver) SearchFacets(ctx context.Context, input model.SearchFace
 	return r.searchFacets(ctx, input)
 }
 
-func (r *queryResolver) Completions(ctx context.Context, q string, limit *int, collectionID *uuid.UUID) (*model.SearchCompletions, error) {
-	return r.completions(ctx, q, limit, collectionID)
+func (r *queryResolver) Completions(ctx context.Context, q string, limit *int, collectionID *uuid.UUID, filters *model.SearchFilters) (*model.SearchCompletions, error) {
+	return r.completions(ctx, q, limit, collectionID, filters)
 }
 
 func (r *queryResolver) SearchSuggestions(ctx context.Context, prefix string, limit *int, collectionID *uuid.UUID) ([]*model.SearchSuggestion, error) {

@@ -27,7 +27,7 @@ func talkRoutes() []*route {
 	agent := field{name: "agent", variable: "agentId", kind: uid, description: "Only conversations with this agent."}
 	return []*route{
 		{Route: Route{http.MethodGet, "/api/v1/search", "SearchDashboard", dashboard, false, 200},
-			from: query, fields: append(append(dashboardSearch(true), explainField()), facetFields("Counted when named.")...), input: true, scopeVariable: "input.collection"},
+			from: query, fields: append(append(dashboardSearch(true), explainField(), distinctField(), collapseField()), facetFields("Counted when named.")...), input: true, scopeVariable: "input.collection"},
 		{Route: Route{http.MethodGet, "/api/v1/search/facets", "SearchFacets", dashboard, false, 200},
 			from: query, fields: append(dashboardSearch(false), facetFields("All when left out.")...), input: true, scopeVariable: "input.collection"},
 		{Route: Route{http.MethodGet, "/api/v1/search/suggestions", "SearchSuggestions", dashboard, false, 200},

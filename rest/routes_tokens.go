@@ -27,6 +27,7 @@ func tokenRoutes() []*route {
 	}
 }
 
+// operationGroups returns the groups of operations of a token, as the schema has them.
 func operationGroups() []string {
-	return []string{"basic", "search", "collections", "connectors", "documents", "databases", "agents", "automations", "people", "keys", "settings"}
+	return []string{"basic", "search", "collections", "connectors", "documents", "databases", "agents", "automations", "people", "scim", "keys", "settings"}
 }

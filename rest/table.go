@@ -93,7 +93,7 @@ func newTable() []*route {
 			from: query, scopeVariable: "collection", typing: true, fields: []field{
 				{name: "q", variable: "q", required: true, nonEmpty: true, maxLength: maxMatching},
 				{name: "limit", variable: "limit", kind: integer, bounds: between(1, search.MaxSuggestions)},
-				{name: "collection", variable: "collection", kind: uid},
+				{name: "collection", variable: "collection", kind: uid}, suggestFilters(),
 			}},
 		{Route: Route{http.MethodPost, "/v1/chat/stream", "Chat", public, false, 200},
 			from: body, fields: chatFields(), input: true, scopeVariable: "input.collection"},
@@ -224,12 +224,25 @@ func searchFields() []field {
 	}
 }
 
+// suggestFilters returns the filters of a search as a field of suggestions.
+func suggestFilters() field {
+	for _, f := range searchFields() {
+		if f.name == "filters" {
+			for i := range f.fields {
+				f.fields[i].variable = strings.TrimPrefix(f.fields[i].variable, "input.")
+			}
+			return f
+		}
+	}
+	panic("rest: a search has no filters")
+}
+
 // prefixName is the field that marks a search of a query that is being typed.
 const prefixName = "prefix"
 
 // publicSearchFields returns the fields of a search by an API key.
 func publicSearchFields() []field {
-	fields := append(searchFields(), prefixField(), distinctField(), field{name: "collapse", variable: "input.collapse", kind: boolean})
+	fields := append(searchFields(), prefixField(), distinctField(), collapseField())
 	for _, f := range facetFields("Counted when named.") {
 		switch f.name {
 		case "facets":
@@ -243,6 +256,8 @@ func publicSearchFields() []field {
 }
 
 func prefixField() field { return field{name: prefixName, variable: "input.prefix", kind: boolean} }
+
+func collapseField() field { return field{name: "collapse", variable: "input.collapse", kind: boolean} }
 
 func distinctField() field {
 	return field{name: "distinct", variable: "input.distinct", format: &format{

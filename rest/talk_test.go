@@ -1,6 +1,10 @@
 package rest_test
 
-import "strings"
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
 
 const keyID = "018f0000-0000-8000-8000-00000000c4e7"
 
@@ -119,6 +123,8 @@ func talkExamples() map[string][]example {
 			{target: "/api/v1/search?query=queues&facets=tags&facets=date"},
 			{target: "/api/v1/search?query=queues&explain=true"},
 			{target: "/api/v1/search?query=queues&explain=please"},
+			{target: "/api/v1/search?query=slow+queues&collapse=false&distinct=metadata.product"},
+			{target: "/api/v1/search?query=queues&collapse=no"}, {target: "/api/v1/search?query=queues&distinct=path"},
 			{target: "/api/v1/search?query=queues&facets=author"},
 			{target: "/api/v1/search?query=queues&facets=tags&facet_limit=101"},
 			{target: "/api/v1/search?query=queues&facets=date&ranges=yesterday"},
@@ -216,5 +222,22 @@ func talkExamples() map[string][]example {
 			{target: key + "/rotate"}, {target: key + "/rotate", body: `{"overlapMinutes":0,"expiresAt":"2027-01-01T00:00:00Z"}`}, {target: key + "/rotate", body: `{"overlapMinutes":43201}`},
 		},
 		"DELETE /api/v1/api-keys/{id}": {{target: key}, {target: "/api/v1/api-keys/" + missingID}},
+	}
+}
+
+func TestATokenMayHaveAnyGroupOfTheSchema(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	groups := realSchema(t).Types["OperationGroup"].EnumValues
+	if len(groups) < 2 {
+		t.Fatalf("the schema has %d groups", len(groups))
+	}
+	for _, path := range []string{"/api/v1/tokens", "/api/v1/tokens/mine"} {
+		for _, group := range groups {
+			body := `{"name":"CI","role":"editor","groups":["` + strings.ToLower(group.Name) + `"]}`
+			if answer := h.send(request(http.MethodPost, path, body, "Authorization", "Bearer session")); answer.Code != http.StatusCreated {
+				t.Errorf("%s %s: %d %s", path, body, answer.Code, answer.Body)
+			}
+		}
 	}
 }

@@ -87,6 +87,7 @@ func examples() map[string][]example {
 		},
 		"GET /v1/docs/suggest": {
 			{target: "/v1/docs/suggest?q=que&limit=3&collection=" + collectionID}, {target: "/v1/docs/suggest?q=que&limit=21"}, {target: "/v1/docs/suggest?q=+"},
+			{target: "/v1/docs/suggest?q=que&filters[version]=2.0&filters[tags]=a,b&filters[date_after]=2026-01-31"}, {target: "/v1/docs/suggest?q=que&filters[versions]=2.0"},
 			{target: "/v1/docs/suggest"}, {target: "/v1/docs/suggest?q=que", bare: true}, {target: "/v1/docs/suggest?q=que&collection=" + otherID},
 		},
 		"POST /v1/chat/stream": {

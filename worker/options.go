@@ -69,6 +69,13 @@ type Runs interface {
 	Continue(ctx context.Context, t queue.Run) error
 }
 
+// Projection keeps a search engine in step with PostgreSQL (worker/project).
+type Projection interface {
+	// Tick works for a limited time on what it finds in PostgreSQL. Any number of workers may
+	// call it.
+	Tick(ctx context.Context) error
+}
+
 // Automations starts agents when something happens (agents/automation).
 type Automations interface {
 	// Tick starts what is due and does one step of every due run, from PostgreSQL. Any
@@ -101,6 +108,7 @@ type Options struct {
 	PollEvery      time.Duration // between looks at an empty queue: 200 ms
 	SubscribeEvery time.Duration // between checks of webhook subscriptions, and of the tools that are read again: 15 s
 	AutomateEvery  time.Duration // between calls of Automations.Tick: 1 s
+	ProjectEvery   time.Duration // between calls of Projection.Tick: 1 s
 	MaintainEvery  time.Duration // between calls of Maintain: 30 s
 	Shutdown       time.Duration // for running slices to save themselves: 20 s
 
@@ -116,6 +124,7 @@ type Options struct {
 	Automations        Automations
 	Approvals          Approvals
 	Tools              Tools
+	Projection         Projection
 	// Maintain maintains data that is derived from documents, such as search
 	// indexes. Calls do not overlap.
 	Maintain func(ctx context.Context) error
@@ -147,6 +156,7 @@ func (o Options) withDefaults() Options {
 		{&o.SubscribeEvery, 15 * time.Second},
 		{&o.MaintainEvery, 30 * time.Second},
 		{&o.AutomateEvery, time.Second},
+		{&o.ProjectEvery, time.Second},
 	} {
 		if *d.field <= 0 {
 			*d.field = d.value

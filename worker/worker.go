@@ -109,6 +109,9 @@ func (w *Worker) loops() []loop {
 	if o.Automations != nil {
 		loops = append(loops, loop{"run automations", o.AutomateEvery, o.Automations.Tick})
 	}
+	if o.Projection != nil {
+		loops = append(loops, loop{"project collections", o.ProjectEvery, o.Projection.Tick})
+	}
 	if o.Approvals != nil {
 		loops = append(loops, loop{"post approvals", o.InboundEvery, o.Approvals.Deliver})
 	}

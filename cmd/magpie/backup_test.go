@@ -140,7 +140,7 @@ func (c cluster) mustRun(name string, arguments ...string) {
 func (c cluster) tables(database string) map[string]string {
 	c.t.Helper()
 	connection := c.connect(database)
-	rows, err := connection.Query(c.t.Context(), "select relname::text from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'")
+	rows, err := connection.Query(c.t.Context(), "select relname::text from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')")
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -24,7 +24,8 @@ func runBench(t *testing.T, arguments ...string) (stdout, stderr string) {
 	if err := command.Run(); err != nil {
 		t.Fatalf("%v\n%s%s", err, o.String(), e.String())
 	}
-	if left, err := os.ReadDir(data); err != nil || len(left) > 0 {
+	left, err := os.ReadDir(data)
+	if err != nil || len(left) != 1 || left[0].Name() != ".magpie-data" { // the mark of a data folder
 		t.Errorf("the benchmark left %v (%v)", left, err)
 	}
 	return o.String(), e.String()
@@ -119,6 +120,53 @@ func TestBenchSearchReportsEveryMeasurement(t *testing.T) {
 		}
 		if search.Filter == "none" && (search.Share != 1 || search.Magpie.Found == 0 || search.Baseline.Found == 0) {
 			t.Errorf("%+v", search)
+		}
+	}
+}
+
+func TestBenchSizeMeasuresEveryPart(t *testing.T) {
+	t.Parallel()
+	out, _ := runBench(t, "--json", "bench", "size", "--passages", "200,400", "--seconds", "0.2", "--clients", "1,2", "--changes", "5")
+	var result struct {
+		Settings map[string]string
+		Sizes    []struct {
+			Passages, Documents, ReplacedPassages int
+			Written                               float64 `json:"writtenPassagesPerSecond"`
+			Changed                               float64 `json:"changedPassagesPerSecond"`
+			New                                   int64   `json:"vacuumNewNanoseconds"`
+			After                                 int64   `json:"vacuumChangedNanoseconds"`
+			Build                                 int64   `json:"buildNanoseconds"`
+			Tables                                []struct {
+				Name                                                    string
+				HeapBytes, KeyBytes, VectorIndexBytes, LexemeIndexBytes int64
+			}
+			Searches []struct{ Clients, Calls, Errors int }
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &result); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if len(result.Sizes) != 2 || result.Settings["shared_buffers"] == "" {
+		t.Fatalf("%+v", result)
+	}
+	for i, size := range result.Sizes {
+		if size.Passages < 200*(i+1) || size.Documents < 10 || size.Written <= 0 || size.Changed <= 0 || size.New <= 0 || size.After <= 0 || size.Build <= 0 || size.ReplacedPassages < 5 {
+			t.Errorf("%+v", size)
+		}
+		if len(size.Searches) != 2 || size.Searches[0].Calls == 0 || size.Searches[1].Clients != 2 {
+			t.Errorf("searches: %+v", size.Searches)
+		}
+		indexed := 0
+		for _, table := range size.Tables {
+			if table.HeapBytes <= 0 && table.Name != "collection_terms" || table.KeyBytes <= 0 {
+				t.Errorf("%+v", table)
+			}
+			if table.VectorIndexBytes > 0 && table.LexemeIndexBytes > 0 {
+				indexed++
+			}
+		}
+		if len(size.Tables) < 5 || indexed != 1 {
+			t.Errorf("tables: %+v", size.Tables)
 		}
 	}
 }

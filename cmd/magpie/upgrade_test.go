@@ -2,14 +2,19 @@ package main_test
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/pressly/goose/v3"
 
 	"github.com/magpie-search/magpie/internal/testkit"
 )
@@ -32,8 +37,8 @@ func git(t *testing.T, arguments ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// previousProgram builds the program of the commit before the newest step of the schema was added.
-func previousProgram(t *testing.T) string {
+// previousProgram builds the program of the commit before the newest step of the schema was added, and returns its newest step.
+func previousProgram(t *testing.T) (path string, newest int64) {
 	t.Helper()
 	added, err := git(t, "log", "-1", "--format=%H", "--diff-filter=A", "--", migrationsFolder+"/*.sql")
 	if err != nil || added == "" {
@@ -53,26 +58,57 @@ func previousProgram(t *testing.T) string {
 			t.Errorf("remove the worktree: %v\n%s", err, out)
 		}
 	})
-	path := filepath.Join(t.TempDir(), "magpie")
+	path = filepath.Join(t.TempDir(), "magpie")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./cmd/magpie")
 	build.Dir = folder
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the program of %s: %v\n%s", commit, err, output)
 	}
-	t.Logf("the previous program is that of %s", commit)
-	return path
+	steps, err := filepath.Glob(filepath.Join(folder, migrationsFolder, "*.sql"))
+	if err != nil || len(steps) == 0 {
+		t.Fatalf("%d steps, %v", len(steps), err)
+	}
+	if newest, err = goose.NumericComponent(slices.Max(steps)); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the previous program is that of %s, with the step %d", commit, newest)
+	return path, newest
+}
+
+// refuses checks that a program of before the floor of the schema ends with a line that says so.
+func (i *installation) refuses(program string) {
+	i.t.Helper()
+	for _, arguments := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"worker"}} {
+		out, err := programCommand(program, append(append([]string{}, i.flags...), arguments...)...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "the schema is newer than this program") || !strings.Contains(string(out), "run a newer release of Magpie") {
+			i.t.Errorf("%s of the previous program: %v\n%s", arguments[0], err, out)
+		}
+	}
 }
 
 // The program of the previous schema signs people in, searches, uploads and syncs on the present
-// schema, beside the present program, and finds what that has made.
+// schema, beside the present program, and finds what that has made. If the schema does not serve it any more, it refuses to work.
 func TestThePreviousProgramRunsOnThisSchema(t *testing.T) {
 	t.Parallel()
 	if !*previous {
 		t.Skip("takes minutes; make test-upgrade runs it")
 	}
-	old := previousProgram(t)
+	old, newest := previousProgram(t)
 	database := testkit.Database(t) // migrated by the present program
 	i := install(t, database.AdminURL, database.OwnerURL, database.AppURL, testkit.Redis(t), "SECRET_RATE_LIMIT=0")
+	connection, err := pgx.Connect(t.Context(), database.OwnerURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = connection.Close(context.WithoutCancel(t.Context())) }()
+	var floor int64
+	if err := connection.QueryRow(t.Context(), "select step from schema_floor").Scan(&floor); err != nil {
+		t.Fatal(err)
+	}
+	if floor > newest {
+		i.refuses(old)
+		return
+	}
 	oldRun := func(arguments ...string) string {
 		t.Helper()
 		var stderr bytes.Buffer

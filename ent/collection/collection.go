@@ -3,6 +3,9 @@
 package collection
 
 import (
+	"fmt"
+	"io"
+	"strconv"
 	"time"
 
 	"entgo.io/ent"
@@ -30,6 +33,8 @@ const (
 	FieldEmbeddingModel = "embedding_model"
 	// FieldNextEmbeddingModel holds the string denoting the next_embedding_model field in the database.
 	FieldNextEmbeddingModel = "next_model"
+	// FieldSearchTier holds the string denoting the search_tier field in the database.
+	FieldSearchTier = "search_tier"
 	// FieldDeletingAt holds the string denoting the deleting_at field in the database.
 	FieldDeletingAt = "deleting_at"
 	// EdgeConnectors holds the string denoting the connectors edge name in mutations.
@@ -64,6 +69,7 @@ var Columns = []string{
 	FieldDescription,
 	FieldEmbeddingModel,
 	FieldNextEmbeddingModel,
+	FieldSearchTier,
 	FieldDeletingAt,
 }
 
@@ -102,6 +108,33 @@ var (
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() uuid.UUID
 )
+
+// SearchTier defines the type for the "search_tier" enum field.
+type SearchTier string
+
+// SearchTierAuto is the default value of the SearchTier enum.
+const DefaultSearchTier = SearchTierAuto
+
+// SearchTier values.
+const (
+	SearchTierAuto       SearchTier = "AUTO"
+	SearchTierPostgreSQL SearchTier = "POSTGRESQL"
+	SearchTierEngine     SearchTier = "ENGINE"
+)
+
+func (st SearchTier) String() string {
+	return string(st)
+}
+
+// SearchTierValidator is a validator for the "search_tier" field enum values. It is called by the builders before save.
+func SearchTierValidator(st SearchTier) error {
+	switch st {
+	case SearchTierAuto, SearchTierPostgreSQL, SearchTierEngine:
+		return nil
+	default:
+		return fmt.Errorf("collection: invalid enum value for search_tier field: %q", st)
+	}
+}
 
 // OrderOption defines the ordering options for the Collection queries.
 type OrderOption func(*sql.Selector)
@@ -144,6 +177,11 @@ func ByEmbeddingModel(opts ...sql.OrderTermOption) OrderOption {
 // ByNextEmbeddingModel orders the results by the next_embedding_model field.
 func ByNextEmbeddingModel(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldNextEmbeddingModel, opts...).ToFunc()
+}
+
+// BySearchTier orders the results by the search_tier field.
+func BySearchTier(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldSearchTier, opts...).ToFunc()
 }
 
 // ByDeletingAt orders the results by the deleting_at field.
@@ -191,4 +229,22 @@ func newDocumentsStep() *sqlgraph.Step {
 		sqlgraph.To(DocumentsInverseTable, FieldID),
 		sqlgraph.Edge(sqlgraph.O2M, false, DocumentsTable, DocumentsColumn),
 	)
+}
+
+// MarshalGQL implements graphql.Marshaler interface.
+func (e SearchTier) MarshalGQL(w io.Writer) {
+	io.WriteString(w, strconv.Quote(e.String()))
+}
+
+// UnmarshalGQL implements graphql.Unmarshaler interface.
+func (e *SearchTier) UnmarshalGQL(val interface{}) error {
+	str, ok := val.(string)
+	if !ok {
+		return fmt.Errorf("enum %T must be a string", val)
+	}
+	*e = SearchTier(str)
+	if err := SearchTierValidator(*e); err != nil {
+		return fmt.Errorf("%s is not a valid SearchTier", str)
+	}
+	return nil
 }

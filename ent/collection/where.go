@@ -496,6 +496,26 @@ func NextEmbeddingModelContainsFold(v string) predicate.Collection {
 	return predicate.Collection(sql.FieldContainsFold(FieldNextEmbeddingModel, v))
 }
 
+// SearchTierEQ applies the EQ predicate on the "search_tier" field.
+func SearchTierEQ(v SearchTier) predicate.Collection {
+	return predicate.Collection(sql.FieldEQ(FieldSearchTier, v))
+}
+
+// SearchTierNEQ applies the NEQ predicate on the "search_tier" field.
+func SearchTierNEQ(v SearchTier) predicate.Collection {
+	return predicate.Collection(sql.FieldNEQ(FieldSearchTier, v))
+}
+
+// SearchTierIn applies the In predicate on the "search_tier" field.
+func SearchTierIn(vs ...SearchTier) predicate.Collection {
+	return predicate.Collection(sql.FieldIn(FieldSearchTier, vs...))
+}
+
+// SearchTierNotIn applies the NotIn predicate on the "search_tier" field.
+func SearchTierNotIn(vs ...SearchTier) predicate.Collection {
+	return predicate.Collection(sql.FieldNotIn(FieldSearchTier, vs...))
+}
+
 // DeletingAtEQ applies the EQ predicate on the "deleting_at" field.
 func DeletingAtEQ(v time.Time) predicate.Collection {
 	return predicate.Collection(sql.FieldEQ(FieldDeletingAt, v))

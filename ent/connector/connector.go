@@ -69,6 +69,8 @@ const (
 	FieldGroupsAt = "groups_at"
 	// FieldGroupsDueAt holds the string denoting the groups_due_at field in the database.
 	FieldGroupsDueAt = "groups_due_at"
+	// FieldGroupsWantedAt holds the string denoting the groups_wanted_at field in the database.
+	FieldGroupsWantedAt = "groups_wanted_at"
 	// FieldGroupsFailure holds the string denoting the groups_failure field in the database.
 	FieldGroupsFailure = "groups_failure"
 	// FieldFeedToken holds the string denoting the feed_token field in the database.
@@ -174,6 +176,7 @@ var Columns = []string{
 	FieldGroupsGeneration,
 	FieldGroupsAt,
 	FieldGroupsDueAt,
+	FieldGroupsWantedAt,
 	FieldGroupsFailure,
 	FieldFeedToken,
 	FieldFeedSettings,
@@ -418,6 +421,11 @@ func ByGroupsAt(opts ...sql.OrderTermOption) OrderOption {
 // ByGroupsDueAt orders the results by the groups_due_at field.
 func ByGroupsDueAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldGroupsDueAt, opts...).ToFunc()
+}
+
+// ByGroupsWantedAt orders the results by the groups_wanted_at field.
+func ByGroupsWantedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldGroupsWantedAt, opts...).ToFunc()
 }
 
 // ByGroupsFailure orders the results by the groups_failure field.

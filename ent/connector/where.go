@@ -166,6 +166,11 @@ func GroupsDueAt(v time.Time) predicate.Connector {
 	return predicate.Connector(sql.FieldEQ(FieldGroupsDueAt, v))
 }
 
+// GroupsWantedAt applies equality check predicate on the "groups_wanted_at" field. It's identical to GroupsWantedAtEQ.
+func GroupsWantedAt(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldGroupsWantedAt, v))
+}
+
 // GroupsFailure applies equality check predicate on the "groups_failure" field. It's identical to GroupsFailureEQ.
 func GroupsFailure(v string) predicate.Connector {
 	return predicate.Connector(sql.FieldEQ(FieldGroupsFailure, v))
@@ -1189,6 +1194,56 @@ func GroupsDueAtIsNil() predicate.Connector {
 // GroupsDueAtNotNil applies the NotNil predicate on the "groups_due_at" field.
 func GroupsDueAtNotNil() predicate.Connector {
 	return predicate.Connector(sql.FieldNotNull(FieldGroupsDueAt))
+}
+
+// GroupsWantedAtEQ applies the EQ predicate on the "groups_wanted_at" field.
+func GroupsWantedAtEQ(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldEQ(FieldGroupsWantedAt, v))
+}
+
+// GroupsWantedAtNEQ applies the NEQ predicate on the "groups_wanted_at" field.
+func GroupsWantedAtNEQ(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldNEQ(FieldGroupsWantedAt, v))
+}
+
+// GroupsWantedAtIn applies the In predicate on the "groups_wanted_at" field.
+func GroupsWantedAtIn(vs ...time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldIn(FieldGroupsWantedAt, vs...))
+}
+
+// GroupsWantedAtNotIn applies the NotIn predicate on the "groups_wanted_at" field.
+func GroupsWantedAtNotIn(vs ...time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldNotIn(FieldGroupsWantedAt, vs...))
+}
+
+// GroupsWantedAtGT applies the GT predicate on the "groups_wanted_at" field.
+func GroupsWantedAtGT(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldGT(FieldGroupsWantedAt, v))
+}
+
+// GroupsWantedAtGTE applies the GTE predicate on the "groups_wanted_at" field.
+func GroupsWantedAtGTE(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldGTE(FieldGroupsWantedAt, v))
+}
+
+// GroupsWantedAtLT applies the LT predicate on the "groups_wanted_at" field.
+func GroupsWantedAtLT(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldLT(FieldGroupsWantedAt, v))
+}
+
+// GroupsWantedAtLTE applies the LTE predicate on the "groups_wanted_at" field.
+func GroupsWantedAtLTE(v time.Time) predicate.Connector {
+	return predicate.Connector(sql.FieldLTE(FieldGroupsWantedAt, v))
+}
+
+// GroupsWantedAtIsNil applies the IsNil predicate on the "groups_wanted_at" field.
+func GroupsWantedAtIsNil() predicate.Connector {
+	return predicate.Connector(sql.FieldIsNull(FieldGroupsWantedAt))
+}
+
+// GroupsWantedAtNotNil applies the NotNil predicate on the "groups_wanted_at" field.
+func GroupsWantedAtNotNil() predicate.Connector {
+	return predicate.Connector(sql.FieldNotNull(FieldGroupsWantedAt))
 }
 
 // GroupsFailureEQ applies the EQ predicate on the "groups_failure" field.

@@ -461,6 +461,7 @@ var (
 		{Name: "description", Type: field.TypeString, Nullable: true, Size: 4000},
 		{Name: "embedding_model", Type: field.TypeString, Size: 200},
 		{Name: "next_model", Type: field.TypeString, Nullable: true, Size: 200},
+		{Name: "search_tier", Type: field.TypeEnum, Enums: []string{"AUTO", "POSTGRESQL", "ENGINE"}, Default: "AUTO"},
 		{Name: "deleting_at", Type: field.TypeTime, Nullable: true},
 	}
 	// CollectionsTable holds the schema information for the "collections" table.
@@ -502,6 +503,7 @@ var (
 		{Name: "groups_generation", Type: field.TypeInt64, Default: 0},
 		{Name: "groups_at", Type: field.TypeTime, Nullable: true},
 		{Name: "groups_due_at", Type: field.TypeTime, Nullable: true},
+		{Name: "groups_wanted_at", Type: field.TypeTime, Nullable: true},
 		{Name: "groups_failure", Type: field.TypeString, Nullable: true, Size: 2000},
 		{Name: "feed_token", Type: field.TypeString, Size: 2147483647, Default: ""},
 		{Name: "feed_settings", Type: field.TypeString, Size: 64, Default: ""},
@@ -518,13 +520,13 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "connectors_collections_connectors",
-				Columns:    []*schema.Column{ConnectorsColumns[29]},
+				Columns:    []*schema.Column{ConnectorsColumns[30]},
 				RefColumns: []*schema.Column{CollectionsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
 			{
 				Symbol:     "connectors_oauth_grants_connectors",
-				Columns:    []*schema.Column{ConnectorsColumns[30]},
+				Columns:    []*schema.Column{ConnectorsColumns[31]},
 				RefColumns: []*schema.Column{OauthGrantsColumns[0]},
 				OnDelete:   schema.SetNull,
 			},
@@ -546,7 +548,7 @@ var (
 			{
 				Name:    "connector_deleting_at",
 				Unique:  false,
-				Columns: []*schema.Column{ConnectorsColumns[28]},
+				Columns: []*schema.Column{ConnectorsColumns[29]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "deleting_at is not null",
 				},

@@ -1046,15 +1046,15 @@ func init() {
 	// connector.DefaultGroupsGeneration holds the default value on creation for the groups_generation field.
 	connector.DefaultGroupsGeneration = connectorDescGroupsGeneration.Default.(int64)
 	// connectorDescGroupsFailure is the schema descriptor for groups_failure field.
-	connectorDescGroupsFailure := connectorFields[22].Descriptor()
+	connectorDescGroupsFailure := connectorFields[23].Descriptor()
 	// connector.GroupsFailureValidator is a validator for the "groups_failure" field. It is called by the builders before save.
 	connector.GroupsFailureValidator = connectorDescGroupsFailure.Validators[0].(func(string) error)
 	// connectorDescFeedToken is the schema descriptor for feed_token field.
-	connectorDescFeedToken := connectorFields[23].Descriptor()
+	connectorDescFeedToken := connectorFields[24].Descriptor()
 	// connector.DefaultFeedToken holds the default value on creation for the feed_token field.
 	connector.DefaultFeedToken = connectorDescFeedToken.Default.(string)
 	// connectorDescFeedSettings is the schema descriptor for feed_settings field.
-	connectorDescFeedSettings := connectorFields[24].Descriptor()
+	connectorDescFeedSettings := connectorFields[25].Descriptor()
 	// connector.DefaultFeedSettings holds the default value on creation for the feed_settings field.
 	connector.DefaultFeedSettings = connectorDescFeedSettings.Default.(string)
 	// connector.FeedSettingsValidator is a validator for the "feed_settings" field. It is called by the builders before save.

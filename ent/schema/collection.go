@@ -28,6 +28,8 @@ func (Collection) Fields() []ent.Field {
 		field.String("embedding_model").NotEmpty().MaxLen(200).Immutable(),
 		field.String("next_embedding_model").StorageKey("next_model").Optional().Nillable().MaxLen(200).
 			Comment("The model that the collection is changing to; null if it is not changing."),
+		field.Enum("search_tier").NamedValues("Auto", "AUTO", "PostgreSQL", "POSTGRESQL", "Engine", "ENGINE").Default("AUTO").
+			Comment("Which tier may search it; AUTO chooses by its size."),
 		tombstone(),
 	}
 }

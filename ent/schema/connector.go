@@ -49,6 +49,7 @@ func (Connector) Fields() []ent.Field {
 		field.Int64("groups_generation").Default(0).Annotations(hidden()).Comment("number of the import in use"),
 		field.Time("groups_at").Optional().Nillable().Annotations(hidden()).Comment("when the groups in use had been read"),
 		field.Time("groups_due_at").Optional().Nillable().Annotations(hidden()).Comment("when they must be read again; null for immediately"),
+		field.Time("groups_wanted_at").Optional().Nillable().Annotations(hidden()).Comment("when a document was last met that is shared with an unknown group"),
 		field.String("groups_failure").Optional().Nillable().MaxLen(2000).Annotations(hidden()).Comment("why the newest import failed"),
 		field.Text("feed_token").Default("").Annotations(hidden()).Comment("from which the next sync reads changes; empty for none"),
 		field.String("feed_settings").Default("").MaxLen(64).Annotations(hidden()).Comment("hash of the settings of the last complete walk"),

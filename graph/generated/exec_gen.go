@@ -25,6 +25,7 @@ import (
 	"github.com/magpie-search/magpie/ent/auditentry"
 	"github.com/magpie-search/magpie/ent/automation"
 	"github.com/magpie-search/magpie/ent/automationrun"
+	collection1 "github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/ent/inboundevent"
@@ -594,6 +595,7 @@ type ComplexityRoot struct {
 		ModelChange        func(childComplexity int) int
 		Name               func(childComplexity int) int
 		NextEmbeddingModel func(childComplexity int) int
+		SearchTier         func(childComplexity int) int
 		Stats              func(childComplexity int) int
 		UpdatedAt          func(childComplexity int) int
 	}
@@ -632,6 +634,7 @@ type ComplexityRoot struct {
 	Connector struct {
 		Collection        func(childComplexity int) int
 		CollectionID      func(childComplexity int) int
+		CollectionName    func(childComplexity int) int
 		Config            func(childComplexity int) int
 		CreatedAt         func(childComplexity int) int
 		DocSync           func(childComplexity int) int
@@ -1641,7 +1644,7 @@ type ComplexityRoot struct {
 		ChatModels             func(childComplexity int) int
 		Collection             func(childComplexity int, id uuid.UUID) int
 		Collections            func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.CollectionOrder, matching *string) int
-		Completions            func(childComplexity int, q string, limit *int, collectionID *uuid.UUID) int
+		Completions            func(childComplexity int, q string, limit *int, collectionID *uuid.UUID, filters *model.SearchFilters) int
 		Connector              func(childComplexity int, id uuid.UUID) int
 		ConnectorKinds         func(childComplexity int) int
 		Connectors             func(childComplexity int, after *entgql.Cursor[uuid.UUID], first *int, before *entgql.Cursor[uuid.UUID], last *int, orderBy []*ent.ConnectorOrder, collectionID *uuid.UUID, status []connector.Status, typeArg *string, matching *string) int
@@ -2177,6 +2180,7 @@ type ComplexityRoot struct {
 
 	SystemCollection struct {
 		Bytes    func(childComplexity int) int
+		Engine   func(childComplexity int) int
 		ID       func(childComplexity int) int
 		Name     func(childComplexity int) int
 		Passages func(childComplexity int) int
@@ -2193,6 +2197,15 @@ type ComplexityRoot struct {
 	SystemModelFailure struct {
 		At     func(childComplexity int) int
 		Reason func(childComplexity int) int
+	}
+
+	SystemProjection struct {
+		BehindSeconds func(childComplexity int) int
+		Change        func(childComplexity int) int
+		Confirmed     func(childComplexity int) int
+		Failing       func(childComplexity int) int
+		State         func(childComplexity int) int
+		Written       func(childComplexity int) int
 	}
 
 	SystemQueue struct {
@@ -2448,6 +2461,7 @@ type CollectionResolver interface {
 	ModelChange(ctx context.Context, obj *ent.Collection) (*model.ModelChange, error)
 }
 type ConnectorResolver interface {
+	CollectionName(ctx context.Context, obj *ent.Connector) (string, error)
 	DocSync(ctx context.Context, obj *ent.Connector) (*model.DocSync, error)
 	SchemaSync(ctx context.Context, obj *ent.Connector) (*model.DocSync, error)
 	LastJob(ctx context.Context, obj *ent.Connector) (*ent.SyncJob, error)
@@ -2674,7 +2688,7 @@ type QueryResolver interface {
 	Run(ctx context.Context, id uuid.UUID, agentID *uuid.UUID) (*ent.AgentRun, error)
 	Search(ctx context.Context, input model.SearchInput) (*model.SearchResults, error)
 	SearchFacets(ctx context.Context, input model.SearchFacetsInput) ([]*model.SearchFacet, error)
-	Completions(ctx context.Context, q string, limit *int, collectionID *uuid.UUID) (*model.SearchCompletions, error)
+	Completions(ctx context.Context, q string, limit *int, collectionID *uuid.UUID, filters *model.SearchFilters) (*model.SearchCompletions, error)
 	SearchSuggestions(ctx context.Context, prefix string, limit *int, collectionID *uuid.UUID) ([]*model.SearchSuggestion, error)
 	SignInMethods(ctx context.Context) (*model.SignInMethods, error)
 	SyncJob(ctx context.Context, id uuid.UUID, connectorID *uuid.UUID) (*ent.SyncJob, error)
@@ -4806,6 +4820,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Collection.NextEmbeddingModel(childComplexity), true
+	case "Collection.searchTier":
+		if e.ComplexityRoot.Collection.SearchTier == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Collection.SearchTier(childComplexity), true
 	case "Collection.stats":
 		if e.ComplexityRoot.Collection.Stats == nil {
 			break
@@ -4932,6 +4952,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Connector.CollectionID(childComplexity), true
+	case "Connector.collectionName":
+		if e.ComplexityRoot.Connector.CollectionName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Connector.CollectionName(childComplexity), true
 	case "Connector.config":
 		if e.ComplexityRoot.Connector.Config == nil {
 			break
@@ -9891,7 +9917,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Completions(childComplexity, args["q"].(string), args["limit"].(*int), args["collectionId"].(*uuid.UUID)), true
+		return e.ComplexityRoot.Query.Completions(childComplexity, args["q"].(string), args["limit"].(*int), args["collectionId"].(*uuid.UUID), args["filters"].(*model.SearchFilters)), true
 	case "Query.connector":
 		if e.ComplexityRoot.Query.Connector == nil {
 			break
@@ -12590,6 +12616,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SystemCollection.Bytes(childComplexity), true
+	case "SystemCollection.engine":
+		if e.ComplexityRoot.SystemCollection.Engine == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemCollection.Engine(childComplexity), true
 	case "SystemCollection.id":
 		if e.ComplexityRoot.SystemCollection.ID == nil {
 			break
@@ -12652,6 +12684,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SystemModelFailure.Reason(childComplexity), true
+
+	case "SystemProjection.behindSeconds":
+		if e.ComplexityRoot.SystemProjection.BehindSeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemProjection.BehindSeconds(childComplexity), true
+	case "SystemProjection.change":
+		if e.ComplexityRoot.SystemProjection.Change == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemProjection.Change(childComplexity), true
+	case "SystemProjection.confirmed":
+		if e.ComplexityRoot.SystemProjection.Confirmed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemProjection.Confirmed(childComplexity), true
+	case "SystemProjection.failing":
+		if e.ComplexityRoot.SystemProjection.Failing == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemProjection.Failing(childComplexity), true
+	case "SystemProjection.state":
+		if e.ComplexityRoot.SystemProjection.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemProjection.State(childComplexity), true
+	case "SystemProjection.written":
+		if e.ComplexityRoot.SystemProjection.Written == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SystemProjection.Written(childComplexity), true
 
 	case "SystemQueue.active":
 		if e.ComplexityRoot.SystemQueue.Active == nil {
@@ -14873,6 +14942,8 @@ input UpdateCollectionInput {
   model, and this is the nextEmbeddingModel. The current model cancels a change.
   """
   embeddingModel: String
+  "Where large collections are searched, for an installation with a search engine (see SystemCollection.engine)."
+  searchTier: CollectionSearchTier
 }
 
 extend type Collection {
@@ -15027,6 +15098,7 @@ type ConnectionTier {
 }
 
 extend type Connector {
+  collectionName: String!
   docSync: DocSync!
   "When the schema of an attached database is read; null for connectors that bring documents."
   schemaSync: DocSync
@@ -15570,6 +15642,8 @@ enum SearchTier {
   RESIDENT
   "In PostgreSQL."
   STORED
+  "In a distributed engine, which found candidates, and in PostgreSQL, which scored them."
+  ENGINE
 }
 
 "A word of the query in a passage."
@@ -16687,6 +16761,8 @@ type AgentRunEvent {
     limit: Int = 8
     "One collection; when omitted, the default one of a key, or all in the scope of a session."
     collectionId: ID
+    "Only words and titles of documents that pass these."
+    filters: SearchFilters
   ): SearchCompletions! @surface(on: [PUBLIC, DASHBOARD, INTERNAL]) @group(name: SEARCH)
   "Titles of documents that match the typed text, the best first."
   searchSuggestions(
@@ -17206,6 +17282,30 @@ type SystemCollection {
   passages: Int!
   "In memory."
   bytes: Int64!
+  "What the search engine has of it; null if it is not to be in one."
+  engine: SystemProjection
+}
+
+"A collection in the search engine."
+type SystemProjection {
+  state: ProjectionState!
+  "The number of the collection's last change, of the last one that was sent to the engine, and of the last one that all replicas are known to have."
+  change: Int64!
+  written: Int64!
+  confirmed: Int64!
+  "For how many seconds something was not confirmed; 0 if everything is."
+  behindSeconds: Float!
+  "Whether the last try failed. The log of the workers has the reason."
+  failing: Boolean!
+}
+
+enum ProjectionState {
+  "The engine does not have everything yet. PostgreSQL searches the collection."
+  BUILDING
+  "The engine searches the collection, except for changes that are not confirmed."
+  READY
+  "The engine refuses the collection."
+  FAILED
 }
 
 type SystemWarning {
@@ -18523,6 +18623,10 @@ type Collection implements Node {
   The model that the collection is changing to; null if it is not changing.
   """
   nextEmbeddingModel: String
+  """
+  Which tier may search it; AUTO chooses by its size.
+  """
+  searchTier: CollectionSearchTier!
   connectors(
     """
     Returns the elements in the list that come after the specified cursor.
@@ -18626,6 +18730,14 @@ enum CollectionOrderField {
   CREATED_AT
   UPDATED_AT
   NAME
+}
+"""
+CollectionSearchTier is enum for the field search_tier
+"""
+enum CollectionSearchTier @goModel(model: "github.com/magpie-search/magpie/ent/collection.SearchTier") {
+  AUTO
+  POSTGRESQL
+  ENGINE
 }
 type Connector implements Node {
   id: ID!
@@ -21262,6 +21374,8 @@ func (ec *executionContext) childFields_Collection(ctx context.Context, field gr
 		return ec.fieldContext_Collection_embeddingModel(ctx, field)
 	case "nextEmbeddingModel":
 		return ec.fieldContext_Collection_nextEmbeddingModel(ctx, field)
+	case "searchTier":
+		return ec.fieldContext_Collection_searchTier(ctx, field)
 	case "connectors":
 		return ec.fieldContext_Collection_connectors(ctx, field)
 	case "documents":
@@ -21380,6 +21494,8 @@ func (ec *executionContext) childFields_Connector(ctx context.Context, field gra
 		return ec.fieldContext_Connector_files(ctx, field)
 	case "items":
 		return ec.fieldContext_Connector_items(ctx, field)
+	case "collectionName":
+		return ec.fieldContext_Connector_collectionName(ctx, field)
 	case "docSync":
 		return ec.fieldContext_Connector_docSync(ctx, field)
 	case "schemaSync":
@@ -23992,6 +24108,8 @@ func (ec *executionContext) childFields_SystemCollection(ctx context.Context, fi
 		return ec.fieldContext_SystemCollection_passages(ctx, field)
 	case "bytes":
 		return ec.fieldContext_SystemCollection_bytes(ctx, field)
+	case "engine":
+		return ec.fieldContext_SystemCollection_engine(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SystemCollection", field.Name)
 }
@@ -24018,6 +24136,24 @@ func (ec *executionContext) childFields_SystemModelFailure(ctx context.Context, 
 		return ec.fieldContext_SystemModelFailure_reason(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SystemModelFailure", field.Name)
+}
+
+func (ec *executionContext) childFields_SystemProjection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "state":
+		return ec.fieldContext_SystemProjection_state(ctx, field)
+	case "change":
+		return ec.fieldContext_SystemProjection_change(ctx, field)
+	case "written":
+		return ec.fieldContext_SystemProjection_written(ctx, field)
+	case "confirmed":
+		return ec.fieldContext_SystemProjection_confirmed(ctx, field)
+	case "behindSeconds":
+		return ec.fieldContext_SystemProjection_behindSeconds(ctx, field)
+	case "failing":
+		return ec.fieldContext_SystemProjection_failing(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SystemProjection", field.Name)
 }
 
 func (ec *executionContext) childFields_SystemQueue(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -27625,6 +27761,14 @@ func (ec *executionContext) field_Query_completions_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["collectionId"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "filters",
+		func(ctx context.Context, v any) (*model.SearchFilters, error) {
+			return ec.unmarshalOSearchFilters2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐSearchFilters(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["filters"] = arg3
 	return args, nil
 }
 
@@ -37659,6 +37803,29 @@ func (ec *executionContext) fieldContext_Collection_nextEmbeddingModel(_ context
 	return graphql.NewScalarFieldContext("Collection", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _Collection_searchTier(ctx context.Context, field graphql.CollectedField, obj *ent.Collection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Collection_searchTier(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SearchTier, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v collection1.SearchTier) graphql.Marshaler {
+			return ec.marshalNCollectionSearchTier2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋcollectionᚐSearchTier(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Collection_searchTier(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Collection", field, false, false, errors.New("field of type CollectionSearchTier does not have child fields"))
+}
+
 func (ec *executionContext) _Collection_connectors(ctx context.Context, field graphql.CollectedField, obj *ent.Collection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -38789,6 +38956,29 @@ func (ec *executionContext) fieldContext_Connector_items(ctx context.Context, fi
 		return fc, err
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _Connector_collectionName(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Connector_collectionName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Connector().CollectionName(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Connector_collectionName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Connector", field, true, true, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _Connector_docSync(ctx context.Context, field graphql.CollectedField, obj *ent.Connector) (ret graphql.Marshaler) {
@@ -66085,7 +66275,7 @@ func (ec *executionContext) _Query_completions(ctx context.Context, field graphq
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Completions(ctx, fc.Args["q"].(string), fc.Args["limit"].(*int), fc.Args["collectionId"].(*uuid.UUID))
+			return ec.Resolvers.Query().Completions(ctx, fc.Args["q"].(string), fc.Args["limit"].(*int), fc.Args["collectionId"].(*uuid.UUID), fc.Args["filters"].(*model.SearchFilters))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next
@@ -75514,6 +75704,38 @@ func (ec *executionContext) fieldContext_SystemCollection_bytes(_ context.Contex
 	return graphql.NewScalarFieldContext("SystemCollection", field, false, false, errors.New("field of type Int64 does not have child fields"))
 }
 
+func (ec *executionContext) _SystemCollection_engine(ctx context.Context, field graphql.CollectedField, obj *system.Collection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemCollection_engine(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Engine, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *system.Projection) graphql.Marshaler {
+			return ec.marshalOSystemProjection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐProjection(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SystemCollection_engine(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SystemCollection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SystemProjection(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _SystemModel_kind(ctx context.Context, field graphql.CollectedField, obj *system.Model) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -75659,6 +75881,144 @@ func (ec *executionContext) _SystemModelFailure_reason(ctx context.Context, fiel
 }
 func (ec *executionContext) fieldContext_SystemModelFailure_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SystemModelFailure", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SystemProjection_state(ctx context.Context, field graphql.CollectedField, obj *system.Projection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemProjection_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v system.ProjectionState) graphql.Marshaler {
+			return ec.marshalNProjectionState2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐProjectionState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemProjection_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemProjection", field, false, false, errors.New("field of type ProjectionState does not have child fields"))
+}
+
+func (ec *executionContext) _SystemProjection_change(ctx context.Context, field graphql.CollectedField, obj *system.Projection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemProjection_change(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Change, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemProjection_change(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemProjection", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _SystemProjection_written(ctx context.Context, field graphql.CollectedField, obj *system.Projection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemProjection_written(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Written, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemProjection_written(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemProjection", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _SystemProjection_confirmed(ctx context.Context, field graphql.CollectedField, obj *system.Projection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemProjection_confirmed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Confirmed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemProjection_confirmed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemProjection", field, false, false, errors.New("field of type Int64 does not have child fields"))
+}
+
+func (ec *executionContext) _SystemProjection_behindSeconds(ctx context.Context, field graphql.CollectedField, obj *system.Projection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemProjection_behindSeconds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BehindSeconds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemProjection_behindSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemProjection", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _SystemProjection_failing(ctx context.Context, field graphql.CollectedField, obj *system.Projection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SystemProjection_failing(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Failing, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SystemProjection_failing(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SystemProjection", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
 func (ec *executionContext) _SystemQueue_name(ctx context.Context, field graphql.CollectedField, obj *queue.State) (ret graphql.Marshaler) {
@@ -84342,7 +84702,7 @@ func (ec *executionContext) unmarshalInputUpdateCollectionInput(ctx context.Cont
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"name", "description", "embeddingModel"}
+	fieldsInOrder := [...]string{"name", "description", "embeddingModel", "searchTier"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -84370,6 +84730,13 @@ func (ec *executionContext) unmarshalInputUpdateCollectionInput(ctx context.Cont
 				return it, err
 			}
 			it.EmbeddingModel = data
+		case "searchTier":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("searchTier"))
+			data, err := ec.unmarshalOCollectionSearchTier2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋcollectionᚐSearchTier(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SearchTier = data
 		}
 	}
 	return it, nil
@@ -89107,6 +89474,11 @@ func (ec *executionContext) _Collection(ctx context.Context, sel ast.SelectionSe
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "searchTier":
+			out.Values[i] = ec._Collection_searchTier(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "connectors":
 			field := field
 
@@ -89812,6 +90184,44 @@ func (ec *executionContext) _Connector(ctx context.Context, sel ast.SelectionSet
 					}
 				}()
 				res = ec._Connector_items(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "collectionName":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Connector_collectionName(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -103518,6 +103928,11 @@ func (ec *executionContext) _SystemCollection(ctx context.Context, sel ast.Selec
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "engine":
+			out.Values[i] = ec._SystemCollection_engine(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -103611,6 +104026,69 @@ func (ec *executionContext) _SystemModelFailure(ctx context.Context, sel ast.Sel
 			}
 		case "reason":
 			out.Values[i] = ec._SystemModelFailure_reason(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var systemProjectionImplementors = []string{"SystemProjection"}
+
+func (ec *executionContext) _SystemProjection(ctx context.Context, sel ast.SelectionSet, obj *system.Projection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, systemProjectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SystemProjection")
+		case "state":
+			out.Values[i] = ec._SystemProjection_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "change":
+			out.Values[i] = ec._SystemProjection_change(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "written":
+			out.Values[i] = ec._SystemProjection_written(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "confirmed":
+			out.Values[i] = ec._SystemProjection_confirmed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "behindSeconds":
+			out.Values[i] = ec._SystemProjection_behindSeconds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "failing":
+			out.Values[i] = ec._SystemProjection_failing(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -106773,6 +107251,16 @@ func (ec *executionContext) marshalNCollectionOrderField2ᚖgithubᚗcomᚋmagpi
 	return v
 }
 
+func (ec *executionContext) unmarshalNCollectionSearchTier2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋcollectionᚐSearchTier(ctx context.Context, v any) (collection1.SearchTier, error) {
+	var res collection1.SearchTier
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNCollectionSearchTier2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋcollectionᚐSearchTier(ctx context.Context, sel ast.SelectionSet, v collection1.SearchTier) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) marshalNCollectionStats2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐCollectionStats(ctx context.Context, sel ast.SelectionSet, v *model.CollectionStats) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -108813,6 +109301,23 @@ func (ec *executionContext) marshalNPreferences2ᚖgithubᚗcomᚋmagpieᚑsearc
 		return graphql.Null
 	}
 	return ec._Preferences(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNProjectionState2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐProjectionState(ctx context.Context, v any) (system.ProjectionState, error) {
+	tmp, err := graphql.UnmarshalString(v)
+	res := system.ProjectionState(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNProjectionState2githubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐProjectionState(ctx context.Context, sel ast.SelectionSet, v system.ProjectionState) graphql.Marshaler {
+	_ = sel
+	res := graphql.MarshalString(string(v))
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
 }
 
 func (ec *executionContext) marshalNQueryAnalytics2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋusageᚋanalyticsᚐReport(ctx context.Context, sel ast.SelectionSet, v *analytics.Report) graphql.Marshaler {
@@ -111339,6 +111844,22 @@ func (ec *executionContext) unmarshalOCollectionOrder2ᚕᚖgithubᚗcomᚋmagpi
 	return res, nil
 }
 
+func (ec *executionContext) unmarshalOCollectionSearchTier2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋcollectionᚐSearchTier(ctx context.Context, v any) (*collection1.SearchTier, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(collection1.SearchTier)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOCollectionSearchTier2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚋcollectionᚐSearchTier(ctx context.Context, sel ast.SelectionSet, v *collection1.SearchTier) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
 func (ec *executionContext) marshalOConnector2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋentᚐConnector(ctx context.Context, sel ast.SelectionSet, v *ent.Connector) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -112963,6 +113484,13 @@ func (ec *executionContext) marshalOSystemModelFailure2ᚖgithubᚗcomᚋmagpie�
 		return graphql.Null
 	}
 	return ec._SystemModelFailure(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOSystemProjection2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋinternalᚋsystemᚐProjection(ctx context.Context, sel ast.SelectionSet, v *system.Projection) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SystemProjection(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOTheme2ᚖgithubᚗcomᚋmagpieᚑsearchᚋmagpieᚋgraphᚋmodelᚐTheme(ctx context.Context, v any) (*model.Theme, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/magpie-search/magpie/ent"
 	"github.com/magpie-search/magpie/ent/agentmemory"
 	"github.com/magpie-search/magpie/ent/automation"
+	"github.com/magpie-search/magpie/ent/collection"
 	"github.com/magpie-search/magpie/ent/connector"
 	"github.com/magpie-search/magpie/ent/document"
 	"github.com/magpie-search/magpie/ent/inboundintegration"
@@ -2143,6 +2144,8 @@ type UpdateCollectionInput struct {
 	// One of the configured models. The collection changes to it in the background; until then, searches use the current
 	// model, and this is the nextEmbeddingModel. The current model cancels a change.
 	EmbeddingModel *string `json:"embeddingModel,omitempty"`
+	// Where large collections are searched, for an installation with a search engine (see SystemCollection.engine).
+	SearchTier *collection.SearchTier `json:"searchTier,omitempty"`
 }
 
 type UpdateConnectorInput struct {
@@ -3383,16 +3386,19 @@ const (
 	SearchTierResident SearchTier = "RESIDENT"
 	// In PostgreSQL.
 	SearchTierStored SearchTier = "STORED"
+	// In a distributed engine, which found candidates, and in PostgreSQL, which scored them.
+	SearchTierEngine SearchTier = "ENGINE"
 )
 
 var AllSearchTier = []SearchTier{
 	SearchTierResident,
 	SearchTierStored,
+	SearchTierEngine,
 }
 
 func (e SearchTier) IsValid() bool {
 	switch e {
-	case SearchTierResident, SearchTierStored:
+	case SearchTierResident, SearchTierStored, SearchTierEngine:
 		return true
 	}
 	return false

@@ -74,6 +74,27 @@ func (a *Analyzer) Words(query, language string) []Word {
 	return words
 }
 
+// CountWords returns the number of words that Words returns for a query, and how many of them are stop words. It does not
+// look for their terms.
+func (a *Analyzer) CountWords(query, language string) (words, stops int) {
+	var spellings []spelling
+	s := scanner{text: query}
+	s.emit = func(p piece) {
+		raw := query[p.start:p.end]
+		// Stemmers leave something of every word, so that one without this term has none.
+		if folded := a.term(p, raw, stemNone); folded != "" {
+			spellings = append(spellings, a.spelling(p, raw, folded))
+		}
+	}
+	s.run()
+	for _, stop := range stopWords(spellings, audienceOf(language)) {
+		if stop {
+			stops++
+		}
+	}
+	return len(spellings), stops
+}
+
 // queryTerms returns every term under which documents may have stored a piece of a query, each once, the likeliest first.
 // The list is not to be changed.
 func (a *Analyzer) queryTerms(p piece, query string, languages audience) []string {

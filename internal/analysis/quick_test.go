@@ -184,6 +184,35 @@ func FuzzQuickWays(f *testing.F) {
 	})
 }
 
+func TestCountWordsCountsThoseOfWords(t *testing.T) {
+	t.Parallel()
+	m := &mixer{random: rand.New(rand.NewPCG(7, 7)), texts: realTexts(t)}
+	analyzer := analysis.New()
+	check := func(text, language string) {
+		t.Helper()
+		want, wantStops := 0, 0
+		for _, word := range analyzer.Words(text, language) {
+			want++
+			if word.Stop {
+				wantStops++
+			}
+		}
+		if words, stops := analyzer.CountWords(text, language); words != want || stops != wantStops {
+			t.Errorf("%q in %q has %d words and %d stop words, want %d and %d", text, language, words, stops, want, wantStops)
+		}
+	}
+	for _, language := range everyLanguage {
+		check("", language)
+		check("the", language)
+		for _, word := range oddWords {
+			check(word, language)
+		}
+		for range 100 {
+			check(m.text(), language)
+		}
+	}
+}
+
 func TestStemsBeginLikeTheirWords(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(11, 2))

@@ -89,19 +89,23 @@ func (t *target) count(ctx context.Context, tx pgx.Tx) (counts []TableCount, err
 
 // aside returns the statements that put aside what hinders a load, and those that bring
 // it back: foreign keys, triggers, indexes, and the row-level security that binds the
-// owner. The owner of the tables may run them, who need not be a superuser.
+// owner. What a partition has of its table goes and comes with the table's. The owner of the tables may run them, who need not be a superuser.
 func aside(ctx context.Context, tx pgx.Tx, tables []string) (before, after []string, err error) {
 	rows, err := tx.Query(ctx, `
-		with saved as (select oid, oid::regclass::text as name, relforcerowsecurity from pg_class where relnamespace = 'public'::regnamespace and relname = any($1))
+		with saved as (
+			select c.oid, c.oid::regclass::text as name, c.relforcerowsecurity from pg_class c where c.relnamespace = 'public'::regnamespace
+				and (c.relname = any($1) or exists (select from pg_inherits h join pg_class p on p.oid = h.inhparent where h.inhrelid = c.oid and p.relname = any($1)
+					and p.relnamespace = 'public'::regnamespace)))
 		select 1, format('alter table %s drop constraint %I', s.name, k.conname), format('alter table %s add constraint %I %s', s.name, k.conname, pg_get_constraintdef(k.oid))
-		from pg_constraint k join saved s on s.oid = k.conrelid where k.contype = 'f'
+		from pg_constraint k join saved s on s.oid = k.conrelid where k.contype = 'f' and k.conparentid = 0
 		union all
-		select 2, format('drop index %s', i.indexrelid::regclass), pg_get_indexdef(i.indexrelid)
+		select 2, format('drop index %s', i.indexrelid::regclass), replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON ')
 		from pg_index i join saved s on s.oid = i.indrelid
 		where not exists (select from pg_constraint k where k.conindid = i.indexrelid) and i.indpred is null -- a condition may come back in another form
+			and not exists (select from pg_inherits h where h.inhrelid = i.indexrelid)
 		union all
 		select 3, format('alter table %s disable trigger %I', s.name, g.tgname), format('alter table %s enable trigger %I', s.name, g.tgname)
-		from pg_trigger g join saved s on s.oid = g.tgrelid where not g.tgisinternal and g.tgenabled = 'O'
+		from pg_trigger g join saved s on s.oid = g.tgrelid where not g.tgisinternal and g.tgparentid = 0 and g.tgenabled = 'O'
 		union all
 		select 4, format('alter table %s no force row level security', s.name), format('alter table %s force row level security', s.name)
 		from saved s where s.relforcerowsecurity

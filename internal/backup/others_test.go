@@ -99,3 +99,23 @@ func relations(t *testing.T, url string) []string {
 	}
 	return names
 }
+
+func TestAProtectionMustBeChosen(t *testing.T) {
+	t.Parallel()
+	public, _ := identity(t)
+	for _, p := range []backup.Protection{{}, {None: true, Passphrase: "x"}, {Recipients: []string{public}, Passphrase: "x"}} {
+		if err := p.Check(); err == nil {
+			t.Errorf("%+v was accepted", p)
+		}
+	}
+	i := install(t)
+	o := i.options(folder(t), backup.Protection{Recipients: []string{"age1nonsense"}})
+	if _, err := backup.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "age1") {
+		t.Errorf("nonsense: %v", err)
+	}
+	store := folder(t)
+	mustRun(t, i.options(store, backup.Protection{Passphrase: "right"}))
+	if _, err := backup.Run(t.Context(), i.options(store, backup.Protection{Passphrase: "wrong"})); err == nil || !strings.Contains(err.Error(), "not the passphrase") {
+		t.Errorf("another passphrase: %v", err)
+	}
+}

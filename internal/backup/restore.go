@@ -141,7 +141,7 @@ func (t *target) empty(ctx context.Context) error {
 	}
 	var full []string
 	for _, name := range names {
-		if name == stepsTable || slices.Contains(seeded(), name) {
+		if name == stepsTable || slices.Contains(seeded(), name) || slices.Contains(derived(), name) {
 			continue
 		}
 		var filled bool
@@ -183,7 +183,8 @@ func (t *target) others(ctx context.Context) ([]string, error) {
 		      and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid
 		          and (d.deptype = 'e' or c.relkind = 'S' and d.deptype in ('a', 'i'))) -- of extensions; sequences of columns
 		)
-		select oid from here where relname <> all($1)
+		select here.oid from here where relname <> all($1) and not exists ( -- partitions are their table's
+		    select from pg_inherits i join here t on t.oid = i.inhparent where i.inhrelid = here.oid and t.relname = any($1))
 		union
 		select r.ev_class from pg_rewrite r join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
 		join here on d.refclassid = 'pg_class'::regclass and d.refobjid = here.oid join pg_class c on c.oid = r.ev_class where c.relnamespace <> 'public'::regnamespace
@@ -209,8 +210,9 @@ func (t *target) others(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
+// tables returns the names of all tables, without partitions.
 func (t *target) tables(ctx context.Context) ([]string, error) {
-	rows, err := t.conn.Query(ctx, `select c.relname::text from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
+	rows, err := t.conn.Query(ctx, `select c.relname::text from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
 		and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e') order by 1`)
 	if err != nil {
 		return nil, fmt.Errorf("list the tables: %w", err)
@@ -325,8 +327,8 @@ func (t *target) steps(ctx context.Context) (steps []int64, err error) {
 func (t *target) drop(ctx context.Context) error {
 	// Policies of tables use the functions, so the tables go first.
 	rows, err := t.conn.Query(ctx, `select statement from (
-		select 1 as step, 'drop table ' || string_agg(c.oid::regclass::text, ', ') as statement from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
-		  and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype in ('e', 'i')) having count(*) > 0
+		select 1 as step, 'drop table ' || string_agg(c.oid::regclass::text, ', ') as statement from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+		  and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.objsubid = 0 and d.deptype in ('e', 'i')) having count(*) > 0
 		union all
 		select 2, 'drop function ' || string_agg(p.oid::regprocedure::text, ', ') from pg_proc p where p.pronamespace = 'public'::regnamespace and p.proname like 'magpie\_%'
 		  and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype in ('e', 'i')) having count(*) > 0

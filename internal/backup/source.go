@@ -31,6 +31,8 @@ type source struct {
 type sourceTable struct {
 	name    string
 	columns []string
+	// partitioned says that the rows are in partitions, which are not saved on their own.
+	partitioned bool
 	// byWorkspace says that the login sees the rows of one workspace at a time.
 	byWorkspace bool
 }
@@ -108,20 +110,25 @@ func (s *source) end(ctx context.Context) error {
 // stepsTable has the steps of the schema, which a restore applies.
 const stepsTable = "goose_db_version"
 
-// tablesOf returns the tables whose rows are saved: all but that of the steps. Columns
-// that PostgreSQL computes are left out.
+// derived returns the tables whose rows are in no backup: what a search engine has of the
+// collections. After a restore, which leaves them empty, the engine gets everything again.
+func derived() []string { return []string{"engine_collections", "engine_instance"} }
+
+// tablesOf returns the tables whose rows are saved: all but that of the steps and the
+// derived ones. Columns that PostgreSQL computes are left out, and partitions, whose rows
+// are those of their table.
 func tablesOf(ctx context.Context, tx pgx.Tx) ([]sourceTable, error) {
 	rows, err := tx.Query(ctx, `
-		select c.relname::text, array_agg(a.attname::text order by a.attnum) filter (where a.attgenerated = '')
+		select c.relname::text, c.relkind = 'p', array_agg(a.attname::text order by a.attnum) filter (where a.attgenerated = '')
 		from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-		where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relname <> $1
+		where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and c.relname <> all($1)
 		  and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
-		group by c.oid, c.relname order by c.relname`, stepsTable)
+		group by c.oid, c.relname, c.relkind order by c.relname`, append(derived(), stepsTable))
 	if err != nil {
 		return nil, fmt.Errorf("list the tables: %w", err)
 	}
 	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t sourceTable, err error) {
-		err = row.Scan(&t.name, &t.columns)
+		err = row.Scan(&t.name, &t.partitioned, &t.columns)
 		return t, err
 	})
 	if err != nil {
@@ -203,6 +210,9 @@ func (s *source) copyTable(ctx context.Context, t sourceTable, to io.Writer) (in
 		// With row_security off, PostgreSQL fails instead of leaving out rows.
 		if _, err := s.tx.Exec(ctx, "set local row_security = off"); err != nil {
 			return 0, fmt.Errorf("read the table %s: %w", t.name, err)
+		}
+		if t.partitioned { // COPY reads such a table by a query only
+			return s.copyRows(ctx, t.name, "copy (select "+columns+" from "+table+") to stdout", to)
 		}
 		return s.copyRows(ctx, t.name, "copy "+table+" ("+columns+") to stdout", to)
 	}

@@ -43,17 +43,15 @@ type ModelChange struct {
 
 // A Connector is a source that fills a collection.
 type Connector struct {
-	ID         uuid.UUID `json:"id"`
-	Name       string    `json:"name"`
-	Type       string    `json:"type"`
-	Status     string    `json:"status"`
-	Enabled    bool      `json:"enabled"`
-	Collection struct {
-		ID   uuid.UUID `json:"id"`
-		Name string    `json:"name"`
-	} `json:"collection"`
-	Config  map[string]any `json:"config"`
-	DocSync struct {
+	ID             uuid.UUID      `json:"id"`
+	Name           string         `json:"name"`
+	Type           string         `json:"type"`
+	Status         string         `json:"status"`
+	Enabled        bool           `json:"enabled"`
+	CollectionID   uuid.UUID      `json:"collectionId"`
+	CollectionName string         `json:"collectionName"`
+	Config         map[string]any `json:"config"`
+	DocSync        struct {
 		Strategy string `json:"syncStrategy"`
 		Interval string `json:"scheduleInterval"`
 	} `json:"docSync"`

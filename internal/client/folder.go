@@ -78,7 +78,7 @@ func (c *Client) SyncFolder(ctx context.Context, folder, collection, mode string
 	if err != nil {
 		return result, err
 	}
-	result.Collection, result.Connector = connector.Collection.ID, connector.ID
+	result.Collection, result.Connector = connector.CollectionID, connector.ID
 	start := time.Now()
 	if result.Upload, err = c.Mirror(ctx, connector.ID, folder, r); err != nil {
 		return result, err

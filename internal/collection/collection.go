@@ -104,6 +104,7 @@ type Change struct {
 	Name           patch.Field[string]
 	Description    patch.Field[*string]
 	EmbeddingModel patch.Field[string]
+	SearchTier     patch.Field[entcollection.SearchTier]
 }
 
 // Update changes a collection. A new embedding model is called first, outside a
@@ -141,6 +142,9 @@ func (c *Collections) update(ctx context.Context, id uuid.UUID, change Change) (
 		if err := c.changeModel(ctx, update, id, change.EmbeddingModel.Value); err != nil {
 			return nil, err
 		}
+	}
+	if change.SearchTier.Given {
+		update.SetSearchTier(change.SearchTier.Value)
 	}
 	row, err := update.Save(ctx)
 	return row, lookup.Error("Collection", err)

@@ -19,6 +19,10 @@ type Config struct {
 	DatabaseReadURL Secret `env:"DATABASE_READ_URL"`
 	// DatabaseMaxConnections bounds the connections of a process; 0 is the default of the driver.
 	DatabaseMaxConnections int `env:"DATABASE_MAX_CONNECTIONS" envDefault:"0"`
+	// EngineURL are all nodes of a search engine for collections that outgrow PostgreSQL; empty for none. EngineAPIKey is
+	// the key that it asks for.
+	EngineURL    []string `env:"ENGINE_URL"`
+	EngineAPIKey Secret   `env:"ENGINE_API_KEY"`
 	// RedisURL is one server, a Sentinel group or a Cluster.
 	RedisURL Secret `env:"REDIS_URL"`
 
@@ -298,6 +302,9 @@ func (c *Config) ReadURLs() []string {
 	}
 	return addresses(c.DatabaseReadURL.Reveal())
 }
+
+// EngineURLs returns the addresses of ENGINE_URL.
+func (c *Config) EngineURLs() []string { return unique(c.EngineURL) }
 
 // addresses splits a list of addresses at commas. A part without a scheme belongs to the
 // address before it: an address of PostgreSQL may name several hosts.

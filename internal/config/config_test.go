@@ -98,6 +98,8 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 	for _, entry := range []string{
 		"DATABASE_URL=mysql://x", "DATABASE_URL=host=x password=hunter2", "DATABASE_URL=postgres://a:hunter2@[::1/x",
 		"MIGRATE_DATABASE_URL=x", "DATABASE_READ_URL=x", "DATABASE_READ_URL=postgres://a:hunter2@b/c,,mysql://x", "DATABASE_MAX_CONNECTIONS=-1", "DATABASE_MAX_CONNECTIONS=1", "DATABASE_MAX_CONNECTIONS=many",
+		"ENGINE_URL=search:8080", "ENGINE_URL=weaviate://", "ENGINE_URL=weaviate://:hunter2@a:8080", "ENGINE_URL=http://a:8080,postgres://b", "ENGINE_URL=http://a:8080?grpc=0", "ENGINE_URL=http://a?key=hunter2", "ENGINE_URL=http://a:8080?grpc=1&grpc=2",
+		"ENGINE_URL=http://:hunter2@[::1", "ENGINE_URL=http://a/hunter2",
 		"REDIS_URL=localhost:6379", "REDIS_URL=redis://", "REDIS_URL=unix://",
 		"LISTEN_ADDR=8080", "WORKER_LISTEN_ADDR=9090", "PPROF_ADDR=6060", "ACCESS_LOG=some", "LISTEN_ADDR=localhost:http", "LISTEN_ADDR=:70000",
 		"BASE_URL=magpie.example.com", "BASE_URL=https://user:hunter2@x", "BASE_URL=https://x/?a=b",

@@ -26,11 +26,14 @@ type EmbeddingModel struct {
 
 func (m EmbeddingModel) modelName() string { return m.Name }
 
+// BuiltinEmbeddingModel is the name of the model that is always there.
+const BuiltinEmbeddingModel = "builtin-static-256-2"
+
 // maxBatch bounds the texts of a request.
 const maxBatch = 2048
 
 // embeddingModels returns the model of EMBEDDING_MODEL and those of the file, without the builtin one. The first is the
-// default unless EMBEDDING_MODEL names another one. environment has the keys that the file refers to.
+// default unless EMBEDDING_MODEL names another one or the builtin one. environment has the keys that the file refers to.
 func (c *Config) embeddingModels(environment map[string]string) ([]EmbeddingModel, error) {
 	var models []EmbeddingModel
 	if c.EmbeddingBaseURL != "" {
@@ -55,7 +58,7 @@ func (c *Config) embeddingModels(environment map[string]string) ([]EmbeddingMode
 		}
 		names[m.Name] = true
 	}
-	if c.EmbeddingBaseURL != "" || c.EmbeddingModel == "" || len(models) == 0 {
+	if c.EmbeddingBaseURL != "" || c.EmbeddingModel == "" || c.EmbeddingModel == BuiltinEmbeddingModel {
 		return models, nil
 	}
 	i := slices.IndexFunc(models, func(m EmbeddingModel) bool { return m.Name == c.EmbeddingModel })

@@ -70,6 +70,12 @@ func TestEmbeddingModelNamesTheDefault(t *testing.T) {
 	if c, err := load("EMBEDDING_MODEL=local", "VOYAGE_KEY=k", embeddingFile(t, embeddings)); err != nil || embeddingNames(c) != "local multilingual large" {
 		t.Errorf("%v, %v", c, err)
 	}
+	if c, err := load("EMBEDDING_MODEL="+config.BuiltinEmbeddingModel, "VOYAGE_KEY=k", embeddingFile(t, embeddings)); err != nil || embeddingNames(c) != "multilingual local large" {
+		t.Errorf("%v, %v", c, err)
+	}
+	if c, err := load("EMBEDDING_MODEL=" + config.BuiltinEmbeddingModel); err != nil || embeddingNames(c) != "" {
+		t.Errorf("%v, %v", c, err)
+	}
 	if c, err := load("VOYAGE_KEY=k", embeddingFile(t, embeddings)); err != nil || embeddingNames(c) != "multilingual local large" {
 		t.Errorf("%v, %v", c, err)
 	}
@@ -104,6 +110,7 @@ func TestWrongEmbeddingModelsAreNamed(t *testing.T) {
 		`EMBEDDING_CONFIG: model "m": timeouts: there is no field "idle"`: ollama(`"timeouts":{"idle":"1s"}`),
 		`EMBEDDING_CONFIG: model "good": name: there are two models`:      ollama(`"name":"good"`),
 		`EMBEDDING_MODEL: there is no model "other"`:                      append(ollama(`"batch":1`), "EMBEDDING_MODEL=other"),
+		`EMBEDDING_MODEL: there is no model "alone"`:                      {"EMBEDDING_MODEL=alone"},
 	} {
 		_, err := load(environment...)
 		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "\n") {

@@ -33,8 +33,10 @@ func (c *Config) hidden() []string {
 	walk = func(v reflect.Value) {
 		switch {
 		case v.Type() == reflect.TypeFor[Secret]():
-			for _, part := range secretParts(v.String()) {
-				add(part)
+			for _, one := range append(addresses(v.String()), v.String()) { // which may be a list
+				for _, part := range secretParts(one) {
+					add(part)
+				}
 			}
 		case v.Kind() == reflect.Struct:
 			for i := range v.NumField() {
@@ -217,7 +219,7 @@ func (c *Config) Outline() map[string]string {
 
 // schemes are those of the addresses of stores and services.
 func schemes() []string {
-	return []string{"postgres", "postgresql", "redis", "rediss", "unix", "http", "https", "file", "s3", "smtp", "smtps"}
+	return []string{"postgres", "postgresql", "redis", "rediss", "unix", "http", "https", "file", "s3", "smtp", "smtps", "weaviate"}
 }
 
 func shownSecret(secret string) string {

@@ -48,6 +48,11 @@ func TestNoSecretIsShown(t *testing.T) {
 	if text := c.Hide("wrong: " + c.DatabaseReadURL.Reveal()); strings.Contains(text, "canary") {
 		t.Errorf("the text shows: %s", text)
 	}
+	// Each address of a list has its own secret.
+	c = &config.Config{DatabaseReadURL: "postgres://a:canary-1@b/c,postgres://d:canary-2@e/f"}
+	if text := c.Hide("wrong: canary-1 and canary-2 at b/c"); strings.Contains(text, "canary") || !strings.Contains(text, "b/c") {
+		t.Errorf("the text shows: %s", text)
+	}
 	if got := c.Hide("nothing to hide"); got != "nothing to hide" {
 		t.Errorf("the text became %q", got)
 	}

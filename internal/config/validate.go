@@ -56,6 +56,7 @@ func (c *Config) Validate() error {
 			}
 			return checkRange(c.DatabaseMaxConnections, 0, 10_000)
 		}},
+		{"ENGINE_URL", func() error { return checkEngineURLs(c.EngineURLs()) }},
 		{"REDIS_URL", func() error { return checkRedisURL(c.RedisURL) }},
 		{"LISTEN_ADDR", func() error { return checkListenAddr(c.ListenAddr) }},
 		{"PPROF_ADDR", func() error {
@@ -240,6 +241,24 @@ func checkDatabaseURL(s Secret) error {
 		}
 	}
 	return errors.New("must be postgres://user:password@host:5432/name")
+}
+
+// checkEngineURLs checks the nodes of a search engine. Messages repeat nothing of an address,
+// which may have a password by mistake.
+func checkEngineURLs(list []string) error {
+	for _, address := range list {
+		parsed, err := url.Parse(address)
+		if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" && parsed.Scheme != "weaviate" || parsed.Hostname() == "" ||
+			parsed.User != nil || strings.Trim(parsed.Path, "/") != "" || parsed.Fragment != "" {
+			return errors.New("must be a comma-separated list of http://host:8080?grpc=50051, without user and path; the key is ENGINE_API_KEY")
+		}
+		for name, values := range parsed.Query() {
+			if port, err := strconv.ParseUint(values[0], 10, 16); name != "grpc" || len(values) != 1 || err != nil || port == 0 {
+				return errors.New("must have no parameter but grpc, which is a port")
+			}
+		}
+	}
+	return nil
 }
 
 func checkRedisURL(s Secret) error {

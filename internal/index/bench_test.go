@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/magpie-search/magpie/internal/eval/bench/synth"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/ingest"
 	"github.com/magpie-search/magpie/internal/ingest/parse"
@@ -76,6 +77,54 @@ func BenchmarkPut(b *testing.B) {
 				}
 				b.ReportMetric(float64(b.N*passages)/b.Elapsed().Seconds(), "chunks/s")
 				b.ReportMetric(float64(b.N*len(pages))/b.Elapsed().Seconds(), "documents/s")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}
+
+// BenchmarkPutNew stores new documents of a passage each for a job, by some writers at a
+// time, each by itself and in groups.
+func BenchmarkPutNew(b *testing.B) {
+	const documents = 2000
+	texts := make([]string, documents)
+	for i := range texts {
+		texts[i] = synth.Words(i, 60)
+	}
+	vectors, err := embed.NewBuiltin().Embed(b.Context(), texts, embed.Passage)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, writers := range []int{1, 12} {
+		for _, isNew := range []bool{false, true} {
+			b.Run(fmt.Sprintf("writers=%d/groups=%v", writers, isNew), func(b *testing.B) {
+				f := newFixture(b)
+				id := f.tenant()
+				fence := f.job(id)
+				round := 0
+				for b.Loop() {
+					round++
+					jobs := make(chan *index.Record)
+					var group sync.WaitGroup
+					for range writers {
+						group.Go(func() {
+							for r := range jobs {
+								if _, err := f.store.Put(b.Context(), id.scope, fence, r); err != nil {
+									b.Error(err)
+								}
+							}
+						})
+					}
+					for i, text := range texts {
+						r := id.record(fmt.Sprintf("%d/%d", round, i), text)
+						r.Vectors[0], r.Model = vectors[i], embed.BuiltinModel
+						r.IsNew, r.Ledger.JobID = isNew, fence.Job
+						jobs <- r
+					}
+					close(jobs)
+					group.Wait()
+				}
+				b.ReportMetric(float64(b.N*documents)/b.Elapsed().Seconds(), "documents/s")
 				b.ReportMetric(0, "ns/op")
 			})
 		}

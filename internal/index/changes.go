@@ -13,10 +13,10 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
-// changesQuery reads the function's rows one by one as they are found, each as
+// changesQuery reads the rows of the function of the collection's partition one by one as they are found, each as
 // one value that holds all columns: a function in a from clause would gather
 // its rows in the server first.
-const changesQuery = "select magpie_changes($1, $2, $3, $4, $5)"
+const changesQuery = "select magpie_changes_p%d($1, $2, $3, $4, $5)"
 
 // Changes tells r what changed in the collection of a state after a position, as one
 // moment of the database has it: documents that searches can find complete with
@@ -81,7 +81,7 @@ func (s *Store) changes(ctx context.Context, workspace uuid.UUID, state *State, 
 			return nil
 		}
 	}
-	rows, err := conn.Query(ctx, changesQuery, pgx.QueryResultFormats{pgx.BinaryFormatCode}, workspace, state.Collection, m.model, from, m.apart)
+	rows, err := conn.Query(ctx, fmt.Sprintf(changesQuery, m.part), pgx.QueryResultFormats{pgx.BinaryFormatCode}, workspace, state.Collection, m.model, from, m.apart)
 	if err != nil {
 		return conn.Fault(ctx, fmt.Errorf("ask for changes: %w", err))
 	}
@@ -101,6 +101,7 @@ type moment struct {
 	at    Position
 	model string
 	apart bool // vectors of the model may stand in passage_vectors
+	part  int  // the partition that the collection is in
 }
 
 // begin begins the transaction.
@@ -111,10 +112,10 @@ func (m *moment) begin(ctx context.Context, conn *pgx.Conn, workspace, collectio
 	// compiling it or by plans that gather rows first.
 	b.Queue("select set_config('magpie.workspace', $1, true), set_config('jit', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)",
 		workspace.String())
-	b.Queue(`select c.embedding_model, coalesce(s.generation, 0), coalesce(s.change_number, 0), coalesce(s.stale, false)
+	b.Queue(`select c.embedding_model, coalesce(s.generation, 0), coalesce(s.change_number, 0), coalesce(s.stale, false), magpie_part(c.id)
 		from collections c left join collection_state s on s.collection_id = c.id
 		where c.id = $1 and c.workspace_id = $2 and c.deleting_at is null`, collection, workspace).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&m.model, &m.at.Generation, &m.at.Change, &m.apart) })
+		QueryRow(func(row pgx.Row) error { return row.Scan(&m.model, &m.at.Generation, &m.at.Change, &m.apart, &m.part) })
 	err := run(ctx, conn, b, "read the state")
 	if errors.Is(err, pgx.ErrNoRows) {
 		return viewer.ErrOutOfScope

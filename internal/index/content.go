@@ -37,7 +37,7 @@ func (s *Store) text(ctx context.Context, scope viewer.Scope, document uuid.UUID
 	err = s.inTransaction(ctx, func(conn *pgx.Conn) error {
 		b := &pgx.Batch{}
 		begin(b, within.workspace)
-		b.Queue(`select `+column+` from documents d left join document_texts t on t.document_id = d.id
+		b.Queue(`select `+column+` from documents d left join document_texts t on t.collection_id = d.collection_id and t.document_id = d.id
 			where d.id = $1 and d.workspace_id = $2 and ($3 or d.collection_id = any($4)) and d.deleted_at is null`+mayRead(5),
 			document, within.workspace, within.all, within.collections, everything, principals).
 			QueryRow(func(row pgx.Row) error { return row.Scan(&text) })
@@ -76,7 +76,7 @@ func (s *Store) SetSummary(ctx context.Context, scope viewer.Scope, document uui
 		b := &pgx.Batch{}
 		beginWrite(b, within.workspace)
 		b.Queue(`update document_texts t set summary = $5 from documents d
-			where t.document_id = d.id and d.id = $1 and d.workspace_id = $2 and ($3 or d.collection_id = any($4))
+			where t.collection_id = d.collection_id and t.document_id = d.id and d.id = $1 and d.workspace_id = $2 and ($3 or d.collection_id = any($4))
 				and d.deleted_at is null`+mayRead(6),
 			document, within.workspace, within.all, within.collections, clean(summary), everything, principals).
 			Exec(func(tag pgconn.CommandTag) error { changed = tag.RowsAffected(); return nil })

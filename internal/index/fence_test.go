@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 func TestAStaleFenceWritesNothing(t *testing.T) {
@@ -79,14 +80,13 @@ func (f *fixture) untilBlocked() {
 		f.Fatal(err)
 	}
 	defer func() { _ = watcher.Close(context.Background()) }()
-	for blocked := false; !blocked; {
-		// The database waits a little between two looks.
+	testkit.WaitFor(f, "a connection that waits for a lock", func() (blocked bool) {
 		if err := watcher.QueryRow(f.Context(), `select exists (
 				select from pg_locks l join pg_database d on d.oid = l.database where not l.granted and d.datname = current_database())
 				or exists (select from pg_locks l join pg_stat_activity a on a.pid = l.pid
-					where not l.granted and a.datname = current_database())
-			from pg_sleep(0.005)`).Scan(&blocked); err != nil {
+					where not l.granted and a.datname = current_database())`).Scan(&blocked); err != nil {
 			f.Fatal(err)
 		}
-	}
+		return blocked
+	})
 }

@@ -16,16 +16,22 @@ const (
 // A job may do an item twice, when its worker was killed after the commit and
 // before it could note the progress. What the first time found stays: an item
 // that this job added or indexed does not become merely modified or unchanged.
-const upsertLedger = `insert into sync_items
+const (
+	upsertLedger = insertLedger + `
+	values ($1, now(), now(), $2, $3, $4, $5, $6, $7, $8, $9, $10, false, $11, $12)` + repeatedLedger
+
+	insertLedger = `insert into sync_items
 	(id, created_at, updated_at, workspace_id, connector_id, job_id, document_id, source_id, path, status, added, reason,
-		retryable, source_version, pipeline_version)
-	values ($1, now(), now(), $2, $3, $4, $5, $6, $7, $8, $9, $10, false, $11, $12)
+		retryable, source_version, pipeline_version)`
+
+	repeatedLedger = `
 	on conflict (connector_id, source_id) do update set
 		updated_at = now(), job_id = excluded.job_id, document_id = excluded.document_id, path = excluded.path,
 		status = case when sync_items.job_id = excluded.job_id and sync_items.status = 'INDEXED' then 'INDEXED' else excluded.status end,
 		added = excluded.added or sync_items.added and sync_items.job_id = excluded.job_id and sync_items.status = 'INDEXED',
 		reason = excluded.reason, retryable = false, source_version = excluded.source_version,
 		pipeline_version = excluded.pipeline_version, hold = null, waiting_since = null`
+)
 
 func queueLedger(b *pgx.Batch, workspace uuid.UUID, r *Record, document uuid.UUID, status string, added bool) {
 	if r.Ledger.JobID == uuid.Nil {

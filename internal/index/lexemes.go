@@ -58,12 +58,35 @@ type terms struct {
 
 // occurrence is a term at a position.
 type occurrence struct {
-	term     string
+	term string
+	// start are the first eight bytes of the term as a number, by which most terms are
+	// told apart. Zeros follow a shorter term; no term has one.
+	start    uint64
 	position uint16
 }
 
+func compareOccurrences(x, y occurrence) int {
+	if x.start != y.start {
+		return cmp.Compare(x.start, y.start)
+	}
+	if len(x.term) > 8 || len(y.term) > 8 {
+		if c := strings.Compare(x.term, y.term); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(x.position, y.position)
+}
+
+func startOf(term string) (start uint64) {
+	for i := range min(len(term), 8) {
+		start |= uint64(term[i]) << (56 - 8*i)
+	}
+	return start
+}
+
 // termBuilder turns the passages of one document into terms. It keeps its
-// buffers and what it knows about the title, which all passages share.
+// buffers and what it knows about the title, which all passages share, and about the
+// headings of the passage before, which the next one often has, too.
 type termBuilder struct {
 	analyzer   *analysis.Analyzer
 	language   string
@@ -71,6 +94,14 @@ type termBuilder struct {
 	found      []occurrence
 	title      []occurrence
 	titleWords int32
+	own, path  heading
+}
+
+// A heading is a field above the body of a passage, with its terms.
+type heading struct {
+	text  string
+	found []occurrence
+	words int32
 }
 
 func newTermBuilder(a *analysis.Analyzer, title, language string) *termBuilder {
@@ -90,10 +121,8 @@ func (b *termBuilder) build(headings []string, body string, stub bool) terms {
 	b.found = append(b.found[:0], b.title...)
 	out := terms{words: [FieldCount]int32{FieldTitle: b.titleWords}}
 	if n := len(headings); n > 0 {
-		own := headings[n-1]
-		b.add(FieldHeading, own)
-		out.words[FieldHeading] = b.contentWords(own)
-		out.words[FieldPath] = b.add(FieldPath, strings.Join(headings[:n-1], "\n"))
+		out.words[FieldHeading] = b.addHeading(&b.own, FieldHeading, headings[n-1])
+		out.words[FieldPath] = b.addHeading(&b.path, FieldPath, strings.Join(headings[:n-1], "\n"))
 	}
 	if stub {
 		out.words[FieldPath] = -1 - out.words[FieldPath]
@@ -101,6 +130,25 @@ func (b *termBuilder) build(headings []string, body string, stub bool) terms {
 	out.words[FieldBody] = b.add(FieldBody, body)
 	out.vector = b.vector()
 	return out
+}
+
+// addHeading appends the terms of a field above the body and returns its length. A text
+// that is the one before is not read again.
+func (b *termBuilder) addHeading(h *heading, field Field, text string) int32 {
+	if text == "" {
+		return 0
+	}
+	if text == h.text {
+		b.found = append(b.found, h.found...)
+		return h.words
+	}
+	from := len(b.found)
+	h.text, h.words = text, b.add(field, text)
+	if field == FieldHeading {
+		h.words = b.contentWords(text)
+	}
+	h.found = append(h.found[:0], b.found[from:]...)
+	return h.words
 }
 
 // add appends the terms of a field and returns how many words it has. Words
@@ -113,7 +161,7 @@ func (b *termBuilder) add(field Field, text string) int32 {
 		if len(t.Term) > maxWordBytes {
 			continue
 		}
-		b.found = append(b.found, occurrence{t.Term, uint16(min(low+t.Position, high))}) //nolint:gosec // at most maxPosition
+		b.found = append(b.found, occurrence{t.Term, startOf(t.Term), uint16(min(low+t.Position, high))}) //nolint:gosec // at most maxPosition
 		words = max(words, t.Position+1)
 	}
 	return int32(min(words, 1<<30))
@@ -121,24 +169,16 @@ func (b *termBuilder) add(field Field, text string) int32 {
 
 // contentWords counts the words of a heading that a query for it would have.
 func (b *termBuilder) contentWords(heading string) int32 {
-	n, stops := int32(0), int32(0)
-	for _, w := range b.analyzer.Words(heading, b.language) {
-		n++
-		if w.Stop {
-			stops++
-		}
+	words, stops := b.analyzer.CountWords(heading, b.language)
+	if stops == words {
+		stops = 0
 	}
-	if stops < n {
-		n -= stops
-	}
-	return n
+	return int32(min(words-stops, 1<<30)) //nolint:gosec // it fits, and stops are some of the words
 }
 
 // vector sorts what was found into lexemes.
 func (b *termBuilder) vector() pgtype.TSVector {
-	slices.SortFunc(b.found, func(x, y occurrence) int {
-		return cmp.Or(strings.Compare(x.term, y.term), cmp.Compare(x.position, y.position))
-	})
+	slices.SortFunc(b.found, compareOccurrences)
 	positions := make([]pgtype.TSVectorPosition, 0, len(b.found))
 	lexemes := make([]pgtype.TSVectorLexeme, 0, len(b.found)/2+1)
 	size := 0

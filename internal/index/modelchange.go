@@ -88,7 +88,7 @@ func (s *Store) Lacking(ctx context.Context, scope viewer.Scope, collection uuid
 		begin(b, workspace)
 		b.Queue(`select l.passage_id, l.document_id, d.title, p.headings, p.body, p.ordinal
 			from magpie_lacking($1, $2, $3, $4, $5, $6) l
-			join passages p on p.id = l.passage_id join documents d on d.id = l.document_id
+			join passages p on p.collection_id = $2 and p.id = l.passage_id join documents d on d.id = l.document_id
 			order by l.document_id, p.ordinal`, workspace, collection, model, since, from, limit).
 			Query(func(rows pgx.Rows) (err error) {
 				found, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (u Unembedded, err error) {

@@ -55,8 +55,8 @@ func (s *Store) Passages(ctx context.Context, scope viewer.Scope, documents []uu
 				_, err := pgx.ForEachRow(rows, []any{&id}, func() error { found[id] = []StoredPassage{}; return nil })
 				return err
 			})
-		b.Queue("select "+passageColumns+" from (select d.id"+readable+mayRead(5)+`) d
-			cross join lateral (select * from passages where document_id = d.id and ordinal > $7 order by ordinal limit $8) p
+		b.Queue("select "+passageColumns+" from (select d.id, d.collection_id"+readable+mayRead(5)+`) d
+			cross join lateral (select * from passages where collection_id = d.collection_id and document_id = d.id and ordinal > $7 order by ordinal limit $8) p
 			order by p.document_id, p.ordinal`,
 			documents, within.workspace, within.all, within.collections, everything, principals, r.After, r.First).
 			Query(func(rows pgx.Rows) error {
@@ -92,7 +92,7 @@ func (s *Store) Passage(ctx context.Context, scope viewer.Scope, id uuid.UUID, a
 		b := &pgx.Batch{}
 		begin(b, within.workspace)
 		b.Queue("select "+passageColumns+` from passages o join documents d on d.id = o.document_id
-			join passages p on p.document_id = o.document_id and p.ordinal between o.ordinal - $5 and o.ordinal + $5
+			join passages p on p.collection_id = o.collection_id and p.document_id = o.document_id and p.ordinal between o.ordinal - $5 and o.ordinal + $5
 			where o.id = $1 and d.workspace_id = $2 and ($3 or d.collection_id = any($4)) and d.deleted_at is null`+mayRead(6)+`
 			order by p.ordinal`, id, within.workspace, within.all, within.collections, around, everything, principals).
 			Query(func(rows pgx.Rows) error {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/pgvector/pgvector-go"
 
 	"github.com/magpie-search/magpie/ent/gid"
@@ -27,7 +26,9 @@ import (
 // and get new ones else. Until the commit the old version answers. A deleted
 // document comes back under its id. Concurrent Puts of one item follow one another.
 // Searches see a Put under a fence when its job has ended, and at once where who
-// could read the document before may not any more.
+// could read the document before may not any more. Small records that say to be new
+// may share the transaction, and the change number, with others of their job that
+// are put meanwhile; none of them can make another one fail.
 //
 // Errors: viewer.ErrOutOfScope for a collection outside the scope, ErrRecord
 // for a record that cannot be stored, ErrFenced, and an apierr not found for a
@@ -44,9 +45,29 @@ func (s *Store) Put(ctx context.Context, scope viewer.Scope, f Fence, r *Record)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("store a document: %w", err)
 	}
+	p := &put{workspace: workspace, fence: f, record: r, row: row}
+	if p.mayShare() {
+		if v := s.putTogether(ctx, p); v.isFinal {
+			return v.outcome, v.err
+		}
+	}
+	return s.putAlone(ctx, p)
+}
+
+// A put is a record on its way to the database.
+type put struct {
+	workspace uuid.UUID
+	fence     Fence
+	record    *Record
+	row       *prepared
+}
+
+// putAlone stores a document in a transaction of its own.
+func (s *Store) putAlone(ctx context.Context, p *put) (Outcome, error) {
+	r, row := p.record, p.row
 	var out Outcome
-	err = s.write(ctx, func(conn *pgx.Conn) error {
-		old, err := hold(ctx, conn, workspace, f, r)
+	err := s.write(ctx, func(conn *pgx.Conn) error {
+		old, err := hold(ctx, conn, p.workspace, p.fence, r)
 		if err != nil {
 			return err
 		}
@@ -57,14 +78,16 @@ func (s *Store) Put(ctx context.Context, scope viewer.Scope, f Fence, r *Record)
 		}
 		b := &pgx.Batch{}
 		if old.exists {
-			b.Queue(updateDocument, row.args(workspace, old.id, r)...)
-			b.Queue("delete from passages where document_id = $1", old.id)
+			b.Queue(updateDocument, row.args(p.workspace, old.id, r)...)
+			b.Queue("delete from passages where document_id = $1 and collection_id = $2", old.id, r.Collection)
 		} else {
-			b.Queue(insertDocument, row.args(workspace, old.id, r)...)
+			b.Queue(insertDocument, row.args(p.workspace, old.id, r)...)
 		}
-		row.queuePassages(b, workspace, old.id, r, ids)
-		b.Queue(upsertText, old.id, r.Collection, workspace, row.text, row.summary)
-		queueLedger(b, workspace, r, out.Document, statusIndexed, out.Added)
+		rows := newPassageRows(p.workspace, r)
+		rows.add(b, old.id, r, row, ids)
+		rows.flush(b)
+		b.Queue(upsertText, old.id, r.Collection, p.workspace, row.text, row.summary)
+		queueLedger(b, p.workspace, r, out.Document, statusIndexed, out.Added)
 		written := change{
 			delta: delta{
 				documents: 1 - old.documents(),
@@ -73,12 +96,12 @@ func (s *Store) Put(ctx context.Context, scope viewer.Scope, f Fence, r *Record)
 				words:     row.words - old.liveWords(),
 			},
 			documents: []uuid.UUID{old.id},
-			required:  f.Job == uuid.Nil || narrowed,
+			required:  p.fence.Job == uuid.Nil || narrowed,
 		}
 		if len(r.Passages) > 0 {
 			written.model = r.Model
 		}
-		queueEnd(b, workspace, f, r.Collection, written)
+		queueEnd(b, p.workspace, p.fence, r.Collection, written)
 		return run(ctx, conn, b, "store a document")
 	})
 	if err != nil {
@@ -286,9 +309,11 @@ const (
 	maxReason        = 2000
 )
 
+// args are the values of documentColumns, in their order. Ids are in a form that needs
+// no conversion.
 func (p *prepared) args(workspace, id uuid.UUID, r *Record) []any {
 	return []any{
-		id, workspace, r.Connector, r.Collection, clean(r.SourceID), cut(r.Path, maxPath), p.title, optional(r.URL, maxURL),
+		[16]byte(id), [16]byte(workspace), [16]byte(r.Connector), [16]byte(r.Collection), clean(r.SourceID), cut(r.Path, maxPath), p.title, optional(r.URL, maxURL),
 		optional(r.Section, maxSection), optional(r.Version, maxVersion), p.tags, optional(r.DocType, maxDocType),
 		optional(r.Language, maxLanguage), optional(r.Author, maxAuthor), positive(r.Pages), p.metadata,
 		known(r.CreatedAt), known(r.UpdatedAt), cut(r.SourceVersion, maxSourceVersion), r.Hash,
@@ -320,47 +345,4 @@ func known(t time.Time) *time.Time {
 
 const upsertText = `insert into document_texts (document_id, collection_id, workspace_id, body, summary)
 	values ($1, $2, $3, $4, $5)
-	on conflict (document_id) do update set body = excluded.body, summary = excluded.summary`
-
-const insertPassages = `insert into passages
-	(id, document_id, collection_id, workspace_id, ordinal, headings, body, anchor, page, start_byte, end_byte, sections)
-	select t.id, $1, $2, $3, t.ordinal, string_to_array(t.headings, e'\x1f'), t.body, t.anchor, t.page, t.starts, t.ends, t.sections::jsonb
-	from unnest($4::uuid[], $5::int[], $6::text[], $7::text[], $8::text[], $9::int[], $10::int[], $11::int[], $12::text[])
-		as t(id, ordinal, headings, body, anchor, page, starts, ends, sections)`
-
-const insertIndex = `insert into passage_index
-	(passage_id, document_id, collection_id, workspace_id, ordinal, title_words, heading_words, path_words, body_words,
-		lexemes, model, embedding)
-	select t.id, $1, $2, $3, t.ordinal, t.title, t.heading, t.path, t.body, t.lexemes, $4, t.embedding
-	from unnest($5::uuid[], $6::int[], $7::int[], $8::int[], $9::int[], $10::int[], $11::tsvector[], $12::halfvec[])
-		as t(id, ordinal, title, heading, path, body, lexemes, embedding)`
-
-// passagesAtOnce bounds what one statement of a very long document carries.
-const passagesAtOnce = 512
-
-func (p *prepared) queuePassages(b *pgx.Batch, workspace, document uuid.UUID, r *Record, ids []uuid.UUID) {
-	for from := 0; from < len(r.Passages); from += passagesAtOnce {
-		to := min(from+passagesAtOnce, len(r.Passages))
-		n := to - from
-		ordinals, pages, starts, ends := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
-		var words [FieldCount][]int32
-		for f := range words {
-			words[f] = make([]int32, n)
-		}
-		vectors := make([]pgtype.TSVector, n)
-		for i := range n {
-			passage, t := &r.Passages[from+i], &p.terms[from+i]
-			// Texts are bounded far below 2 GB, so 32 bits hold every offset.
-			ordinals[i], pages[i] = int32(from+i), int32(passage.Page)    //nolint:gosec // see above
-			starts[i], ends[i] = int32(passage.Start), int32(passage.End) //nolint:gosec // see above
-			for f := range words {
-				words[f][i] = t.words[f]
-			}
-			vectors[i] = t.vector
-		}
-		b.Queue(insertPassages, document, r.Collection, workspace, ids[from:to], ordinals,
-			p.headings[from:to], p.bodies[from:to], p.anchors[from:to], pages, starts, ends, p.sections[from:to])
-		b.Queue(insertIndex, document, r.Collection, workspace, r.Model, ids[from:to], ordinals,
-			words[FieldTitle], words[FieldHeading], words[FieldPath], words[FieldBody], vectors, p.vectors[from:to])
-	}
-}
+	on conflict (document_id, collection_id) do update set body = excluded.body, summary = excluded.summary`

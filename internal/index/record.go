@@ -41,7 +41,10 @@ type Record struct {
 	Collection uuid.UUID // the connector's
 	// Document is the row to update; with the zero value it is found by
 	// (Connector, SourceID), or made.
-	Document      uuid.UUID
+	Document uuid.UUID
+	// IsNew says that the caller knows of no document of the item. It is a hint:
+	// whatever there is, it is found.
+	IsNew         bool
 	SourceID      string // 1 to 1024 bytes, the item's id in its source
 	Path          string
 	SourceVersion string

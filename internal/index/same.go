@@ -23,7 +23,7 @@ const sameDocument = `select
 const sameTexts = `select p.ordinal, p.id
 	from unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::int[], $7::text[])
 		as t(ordinal, headings, body, anchor, page, sections)
-	join passages p on p.document_id = $1 and p.ordinal = t.ordinal and p.headings = string_to_array(t.headings, e'\x1f')
+	join passages p on p.collection_id = $8 and p.document_id = $1 and p.ordinal = t.ordinal and p.headings = string_to_array(t.headings, e'\x1f')
 		and p.body = t.body and p.anchor = t.anchor and p.page = t.page
 		and p.sections is not distinct from t.sections::jsonb`
 
@@ -33,10 +33,7 @@ const sameTexts = `select p.ordinal, p.id
 // becomes wrong while the passage is there. narrowed tells that somebody who may
 // read the document may not read the next version. The document is locked.
 func (p *prepared) before(ctx context.Context, conn *pgx.Conn, old *stored, r *Record) (ids []uuid.UUID, narrowed bool, err error) {
-	ids = make([]uuid.UUID, len(r.Passages))
-	for i := range ids {
-		ids[i] = gid.New(gid.Passage)
-	}
+	ids = newPassageIDs(len(r.Passages))
 	if !old.live {
 		return ids, false, nil
 	}
@@ -52,7 +49,7 @@ func (p *prepared) before(ctx context.Context, conn *pgx.Conn, old *stored, r *R
 		for i := range ids {
 			ordinals[i], pages[i] = int32(i), int32(r.Passages[i].Page) //nolint:gosec // few passages, and texts are far below 2 GB
 		}
-		b.Queue(sameTexts, old.id, ordinals, p.headings, p.bodies, p.anchors, pages, p.sections).Query(func(rows pgx.Rows) error {
+		b.Queue(sameTexts, old.id, ordinals, p.headings, p.bodies, p.anchors, pages, p.sections, r.Collection).Query(func(rows pgx.Rows) error {
 			var ordinal int
 			var id uuid.UUID
 			_, err := pgx.ForEachRow(rows, []any{&ordinal, &id}, func() error {
@@ -70,4 +67,12 @@ func (p *prepared) before(ctx context.Context, conn *pgx.Conn, old *stored, r *R
 		ids = stored
 	}
 	return ids, narrowed, nil
+}
+
+func newPassageIDs(n int) []uuid.UUID {
+	ids := make([]uuid.UUID, n)
+	for i := range ids {
+		ids[i] = gid.New(gid.Passage)
+	}
+	return ids
 }

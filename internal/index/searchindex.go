@@ -51,11 +51,11 @@ func BuildIndexes(ctx context.Context, owner *pgx.Conn, collection uuid.UUID) er
 		return fmt.Errorf("build search indexes: %w", err)
 	}
 	b := build{collection: collection}
-	err := owner.QueryRow(ctx, `select c.workspace_id, c.embedding_model, vector_dims(i.embedding), s.passages
+	err := owner.QueryRow(ctx, `select c.workspace_id, c.embedding_model, vector_dims(i.embedding), s.passages, 'passage_index_p' || magpie_part(c.id)
 		from collections c
 		join collection_state s on s.collection_id = c.id
-		join passage_index i on i.collection_id = c.id and i.model = c.embedding_model
-		where c.id = $1 limit 1`, collection).Scan(&b.workspace, &b.model, &b.dimensions, &b.passages)
+		join passage_index i on i.collection_id = $1 and i.model = c.embedding_model
+		where c.id = $1 limit 1`, collection).Scan(&b.workspace, &b.model, &b.dimensions, &b.passages, &b.part)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
 	}
@@ -77,7 +77,7 @@ func BuildIndexes(ctx context.Context, owner *pgx.Conn, collection uuid.UUID) er
 func sweep(ctx context.Context, owner *pgx.Conn) error {
 	rows, err := owner.Query(ctx, `select r.relname from pg_index x join pg_class r on r.oid = x.indexrelid
 		join unnest($1::text[]) kind on starts_with(r.relname, kind)
-		where x.indrelid = 'passage_index'::regclass
+		where x.indrelid in (select inhrelid from pg_inherits where inhparent = 'passage_index'::regclass)
 			and (not x.indisvalid or not exists (
 				select from collections c where r.relname = kind || replace(c.id::text, '-', '')))`,
 		[]string{vectorIndexes, lexemeIndexes})
@@ -106,12 +106,15 @@ func drop(ctx context.Context, owner *pgx.Conn, name string) error {
 // build is one build of a collection's indexes.
 type build struct {
 	collection, workspace uuid.UUID
+	part                  string // the partition of passage_index that the collection is in
 	model                 string
 	dimensions            int
 	passages              int64
 }
 
-const buildMemory = "512MB" // of which a build takes what its entries need
+// buildMemory is the memory of a build, of which it takes what its entries need: that
+// of the server if it has more. A vector index that does not fit takes many times as long.
+const buildMemory = "512MB"
 
 // create builds the indexes, except for valid ones that are there. The conditions
 // are those that searches write (magpie_passages): the one of the lexemes' index
@@ -138,22 +141,24 @@ func (b *build) create(ctx context.Context, owner *pgx.Conn) error {
 		if w.there {
 			continue
 		}
-		if err := replace(ctx, owner, w.name, w.definition); err != nil {
+		if err := b.replace(ctx, owner, w.name, w.definition); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// replace makes an index of passages, after dropping the one of that name.
-func replace(ctx context.Context, owner *pgx.Conn, name, definition string) error {
+// replace makes an index of the collection's partition, after dropping the one of that name: PostgreSQL makes none of the
+// whole table concurrently.
+func (b *build) replace(ctx context.Context, owner *pgx.Conn, name, definition string) error {
 	if err := drop(ctx, owner, name); err != nil {
 		return err
 	}
-	if _, err := owner.Exec(ctx, "set maintenance_work_mem = '"+buildMemory+"'"); err != nil {
+	if _, err := owner.Exec(ctx, `select set_config('maintenance_work_mem',
+		greatest(pg_size_bytes(current_setting('maintenance_work_mem')), pg_size_bytes($1)) / 1024 || 'kB', false)`, buildMemory); err != nil {
 		return err
 	}
-	_, err := owner.Exec(ctx, "create index concurrently "+pgx.Identifier{name}.Sanitize()+" on passage_index "+definition)
+	_, err := owner.Exec(ctx, "create index concurrently "+pgx.Identifier{name}.Sanitize()+" on "+b.part+" "+definition)
 	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	if err != nil && !owner.IsClosed() {
@@ -177,8 +182,8 @@ func (b *build) count(ctx context.Context, owner *pgx.Conn) error {
 	batch.Queue("delete from collection_terms where collection_id = $1", b.collection)
 	batch.Queue(`insert into collection_terms (collection_id, workspace_id, term, passages)
 		select $1, $2, word, ndoc
-		from ts_stat(format('select lexemes from passage_index where collection_id = %L', $1::uuid))
-		where ndoc > $3 and not starts_with(word, '#')`, b.collection, b.workspace, b.passages/rare)
+		from ts_stat(format('select lexemes from %I where collection_id = %L', $4::text, $1::uuid))
+		where ndoc > $3 and not starts_with(word, '#')`, b.collection, b.workspace, b.passages/rare, b.part)
 	batch.Queue(`insert into search_indexes (collection_id, workspace_id, model, dimensions, passages)
 		values ($1, $2, $3, $4, $5)
 		on conflict (collection_id) do update set model = excluded.model,

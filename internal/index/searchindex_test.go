@@ -1,6 +1,7 @@
 package index_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -92,13 +93,17 @@ func TestIndexesAreBuiltOneAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = other.Close(t.Context()) })
-	// A writer that does not end holds the build up.
-	tx, err := f.db.Pool.Begin(t.Context())
+	writer, err := pgx.Connect(t.Context(), f.urls.OwnerURL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec(t.Context(), `insert into passage_index select id, document_id, collection_id, workspace_id, 0, 0, 0, 0, 0, '', 'other', '[1]'
-			from passages where false`); err != nil {
+	t.Cleanup(func() { _ = writer.Close(context.Background()) })
+	// A writer that does not end holds the build up.
+	tx, err := writer.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), fmt.Sprintf("lock table passage_index_p%d in row exclusive mode", f.part(id.collection))); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
@@ -142,8 +147,8 @@ func TestABuildSweepsBrokenIndexesAndThoseOfDeletedCollections(t *testing.T) {
 		t.Errorf("the failed build left %q", got)
 	}
 	// What a killed build leaves.
-	if _, err := f.owner.Exec(t.Context(), fmt.Sprintf(`create index concurrently %s on passage_index
-			using hnsw ((embedding::halfvec(8)) halfvec_cosine_ops) where collection_id = '%s'`, vectors, broken.collection)); err == nil {
+	if _, err := f.owner.Exec(t.Context(), fmt.Sprintf(`create index concurrently %s on passage_index_p%d
+			using hnsw ((embedding::halfvec(8)) halfvec_cosine_ops) where collection_id = '%s'`, vectors, f.part(broken.collection), broken.collection)); err == nil {
 		t.Fatal("vectors of two lengths were indexed")
 	}
 	if got := f.searchIndexes(); !slices.Equal(got, []string{lexemes, vectors + " (invalid)"}) {

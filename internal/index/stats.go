@@ -80,7 +80,7 @@ func (s *Store) Recount(ctx context.Context, scope viewer.Scope, collection uuid
 				documents = c.documents, passages = c.passages, bytes = c.bytes, words = c.words
 			from (
 				select count(*) as documents, coalesce(sum(d.index_bytes), 0) as bytes, coalesce(sum(d.index_words), 0) as words,
-					coalesce(sum((select count(*) from passages p where p.document_id = d.id)), 0) as passages
+					coalesce(sum((select count(*) from passages p where p.collection_id = $1 and p.document_id = d.id)), 0) as passages
 				from documents d where d.collection_id = $1 and d.workspace_id = $2 and `+live+`
 			) c
 			where s.collection_id = $1 and s.workspace_id = $2

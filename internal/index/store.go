@@ -23,12 +23,13 @@ type Store struct {
 	pool     *pgxpool.Pool
 	readers  *replica.Readers // of Changes
 	analyzer *analysis.Analyzer
+	groups   *groups // of documents that are put
 }
 
 // New makes a Store on the application's pool (internal/store). The analyzer
 // must be the kind that queries are analyzed with.
 func New(pool *pgxpool.Pool, a *analysis.Analyzer) *Store {
-	return &Store{pool: pool, readers: replica.Primary(pool), analyzer: a}
+	return &Store{pool: pool, readers: replica.Primary(pool), analyzer: a, groups: newGroups()}
 }
 
 // ReadFrom returns a Store whose Changes uses the readers.

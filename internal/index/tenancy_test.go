@@ -3,6 +3,7 @@ package index_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/uuid"
@@ -183,9 +184,10 @@ func TestVectorsAndChangesAreReadThroughFunctionsOfTheirWorkspaceOnly(t *testing
 		"mine as theirs, set to theirs": {theirs.workspace.String(), theirs.workspace, mine.collection, 0},
 	} {
 		f.asApplication(c.setting, func(tx pgx.Tx) {
+			function := fmt.Sprintf("magpie_changes_p%d", f.part(c.collection))
 			for _, after := range []any{nil, int64(0)} {
 				var n int
-				if err := tx.QueryRow(t.Context(), "select count(*) from magpie_changes($1, $2, 'test', $3, true)", c.workspace, c.collection, after).Scan(&n); err != nil || n != c.want {
+				if err := tx.QueryRow(t.Context(), "select count(*) from "+function+"($1, $2, 'test', $3, true)", c.workspace, c.collection, after).Scan(&n); err != nil || n != c.want {
 					t.Errorf("%s, after %v: %d rows, %v, want %d", name, after, n, err, c.want)
 				}
 			}

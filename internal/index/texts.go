@@ -29,7 +29,7 @@ func (s *Store) Texts(ctx context.Context, scope viewer.Scope, documents []uuid.
 		b := &pgx.Batch{}
 		begin(b, within.workspace)
 		b.Queue(`select d.id, case when $5 then '' else coalesce(t.body, '') end, coalesce(t.summary, '')
-			from documents d left join document_texts t on t.document_id = d.id
+			from documents d left join document_texts t on t.collection_id = d.collection_id and t.document_id = d.id
 			where d.id = any($1) and d.workspace_id = $2 and ($3 or d.collection_id = any($4)) and d.deleted_at is null`+mayRead(6),
 			documents, within.workspace, within.all, within.collections, onlySummary, everything, principals).
 			Query(func(rows pgx.Rows) error {

@@ -1,7 +1,10 @@
 package search
 
 import (
+	"context"
+	"fmt"
 	"log/slog"
+	"runtime"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,10 +15,13 @@ import (
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/model/embed"
 	"github.com/magpie-search/magpie/internal/model/rerank"
+	"github.com/magpie-search/magpie/internal/request/fair"
+	"github.com/magpie-search/magpie/internal/search/engine"
 	"github.com/magpie-search/magpie/internal/search/postgres"
 	"github.com/magpie-search/magpie/internal/search/rank"
 	"github.com/magpie-search/magpie/internal/search/resident"
 	"github.com/magpie-search/magpie/internal/store/replica"
+	"github.com/magpie-search/magpie/internal/viewer"
 )
 
 // Options tune an Engine; the zero value is ready to use.
@@ -41,6 +47,12 @@ type Options struct {
 	Questions embed.QuestionOptions
 	// Readers choose the servers of reads; nil for the pool alone.
 	Readers *replica.Readers
+	// Distributed finds candidates of collections that a distributed engine has; nil for
+	// none. The caller closes it after the Engine.
+	Distributed *engine.Tier
+	// Places is the number of searches that run at a time, four for each processor by
+	// default. If several workspaces search, none has more than a quarter of them.
+	Places int
 }
 
 func (o Options) withDefaults() Options {
@@ -58,6 +70,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxLoadWait <= 0 {
 		o.MaxLoadWait = 300 * time.Millisecond
+	}
+	if o.Places <= 0 {
+		o.Places = 4 * runtime.GOMAXPROCS(0)
 	}
 	if o.Questions.Log == nil {
 		o.Questions.Log = o.Log
@@ -79,6 +94,7 @@ type Engine struct {
 	embedders   map[string]*embed.Questions // of queries, by model; not of the builtin model
 	backgrounds backgrounds
 	hits        hitCache
+	gate        *fair.Gate
 	connections *semaphore.Weighted // that searches of the stored tier hold
 	maxConns    int64
 	opt         Options
@@ -95,7 +111,7 @@ func New(pool *pgxpool.Pool, a *analysis.Analyzer, models *embed.Registry, opt O
 	e := &Engine{
 		readers: opt.Readers, primary: replica.Primary(pool), store: index.New(pool, a).ReadFrom(opt.Readers), analyzer: a, models: models, ranker: rank.New(),
 		stored: postgres.New(pool, postgres.Options{Timeout: opt.Timeout, Readers: opt.Readers}), embedders: make(map[string]*embed.Questions),
-		connections: semaphore.NewWeighted(maxConns), maxConns: maxConns, opt: opt,
+		connections: semaphore.NewWeighted(maxConns), maxConns: maxConns, gate: fair.New(fair.Options{Places: opt.Places, Share: max(opt.Places/4, 1)}), opt: opt,
 	}
 	for _, name := range models.Names() {
 		if model, ok := models.Lookup(name); ok && name != embed.BuiltinModel {
@@ -117,6 +133,17 @@ func (e *Engine) Close() {
 	if e.resident != nil {
 		e.resident.Close()
 	}
+}
+
+// inTurn makes a call for a query of a workspace once there is a place for it. All that a
+// query asks of the stores belongs into it: what waits for a connection outside of its
+// place makes the other workspaces wait.
+func (e *Engine) inTurn(ctx context.Context, scope viewer.Scope, call func(context.Context) error) error {
+	workspace, err := scope.Workspace()
+	if err != nil {
+		return fmt.Errorf("find the workspace: %w", err)
+	}
+	return e.gate.Run(ctx, workspace, call)
 }
 
 // Loaded returns the sizes of the collections of a workspace that are resident.

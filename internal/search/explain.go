@@ -9,6 +9,7 @@ type Tier string
 const (
 	TierResident Tier = "resident" // from memory
 	TierStored   Tier = "stored"   // from PostgreSQL
+	TierEngine   Tier = "engine"   // from a distributed engine and PostgreSQL
 )
 
 // An Explanation says how the score of a hit came about.
@@ -33,10 +34,11 @@ func (s *searcher) explanation(r *rank.Result) *Explanation {
 	if rating, ok := s.ratings[r.Passage]; ok {
 		x.Rating = &rating
 	}
-	if c := &s.collections[r.Part]; c.snapshot != nil { // those of the parts come first
-		x.Tier, x.Change = TierResident, c.snapshot.Change
+	c := &s.collections[r.Part] // those of the parts come first
+	if x.Tier = c.tier(); c.snapshot != nil {
+		x.Change = c.snapshot.Change
 	} else {
-		x.Tier, x.Change = TierStored, c.source.Position().Change
+		x.Change = c.source.Position().Change
 	}
 	return x
 }

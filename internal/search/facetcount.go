@@ -41,9 +41,11 @@ func (e *Engine) facets(ctx context.Context, scope viewer.Scope, q Query, count 
 	}
 	q.setDefaultRanges()
 	var facets []Facet
-	err := e.readers.Do(ctx, func(ctx context.Context) (err error) {
-		facets, err = count(ctx, scope, &q)
-		return err
+	err := e.inTurn(ctx, scope, func(ctx context.Context) error {
+		return e.readers.Do(ctx, func(ctx context.Context) (err error) {
+			facets, err = count(ctx, scope, &q)
+			return err
+		})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("count facets: %w", readable(err))

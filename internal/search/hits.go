@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,7 +21,7 @@ import (
 )
 
 const (
-	hitsByID = hitColumns + hitJoins + ` where p.id = any($1) and ` + hitIsLive
+	hitsByID = hitColumns + hitJoins + ` where p.id = any($1) and p.collection_id = any($2) and ` + hitIsLive
 
 	// hitsByOrdinal reads passages by document and ordinal, which follows the other columns.
 	hitsByOrdinal = hitColumns + `, p.ordinal from unnest($1::uuid[], $2::int[]) w (document, ordinal)
@@ -52,13 +53,24 @@ func (s *searcher) read(ctx context.Context, page []rank.Result, hits map[uuid.U
 		}
 	}
 	scan := func(rows pgx.Rows) error { return scanHits(rows, hits) }
-	if err := s.readRows(ctx, missing, func(r *rank.Result) uuid.UUID { return r.Passage }, scan, hitsByID); err != nil {
+	if err := s.readRows(ctx, missing, func(r *rank.Result) uuid.UUID { return r.Passage }, scan, hitsByID, s.collectionsOf(missing)); err != nil {
 		return err
 	}
 	if len(missing) > 0 && !s.opt.storedOnly {
 		cache.put(s.workspace, s.states, page, hits)
 	}
 	return nil
+}
+
+// collectionsOf returns the collections of results.
+func (s *searcher) collectionsOf(results []rank.Result) []uuid.UUID {
+	var collections []uuid.UUID
+	for i := range results {
+		if id := s.states[results[i].Part].Collection; !slices.Contains(collections, id) {
+			collections = append(collections, id)
+		}
+	}
+	return collections
 }
 
 // readRows runs a query, whose first argument it fills with the ids of results. Those of a

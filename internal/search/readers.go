@@ -25,7 +25,7 @@ func readersOf(ctx context.Context) (readers, error) {
 }
 
 // restrict narrows a filter of a collection to the documents that the viewer may read.
-func (r readers) restrict(f *rank.Filter, state *index.State, tier tier) *rank.Filter {
+func (r readers) restrict(f *rank.Filter, state *index.State, tier Tier) *rank.Filter {
 	if r.Everything() {
 		return f
 	}
@@ -34,7 +34,7 @@ func (r readers) restrict(f *rank.Filter, state *index.State, tier tier) *rank.F
 	if f.Readers != nil { // the query may only narrow
 		out.Readers = slices.DeleteFunc(slices.Clone(f.Readers), func(p string) bool { return !slices.Contains(r.Principals(), p) })
 	}
-	if tier == storedTier && !state.Restricted {
+	if tier == TierStored && !state.Restricted {
 		out.Readers = nil // no document is restricted, and statements without the condition have better plans
 	}
 	if state.OpenConnectors != nil {

@@ -274,7 +274,9 @@ func TestAReadThatReplayCancelsIsRepeatedOnThePrimary(t *testing.T) {
 			t.Errorf("%d hits and %d counted, want 1 of each", len(results.Hits), results.Facets[0].Documents)
 		}
 	})
-	if on == 0 || primary["conflict"] == 0 {
+	// The replica ends the connection of a transaction that waits for its client, who may
+	// meet the closed connection before he reads why.
+	if on == 0 || primary["conflict"]+primary["unavailable"] == 0 {
 		t.Errorf("%d reads on the replica, on the primary %v", on, primary)
 	}
 	if state := r.readers.Stats().Replicas[0]; !state.Used {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/magpie-search/magpie/internal/model/rerank"
+	"github.com/magpie-search/magpie/internal/request/fair"
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
@@ -36,7 +37,11 @@ func (s *searcher) rerank(ctx context.Context, q *Query, question string, ranked
 		return ranked, false, nil
 	}
 	reranker := s.engine.opt.Reranker
-	scores, err := reranker.Rerank(ctx, question, texts)
+	var scores []float64
+	err = fair.Outside(ctx, func() (err error) {
+		scores, err = reranker.Rerank(ctx, question, texts)
+		return err
+	})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, false, ctx.Err()

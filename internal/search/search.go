@@ -39,16 +39,19 @@ func (e *Engine) Search(ctx context.Context, scope viewer.Scope, q Query) (resul
 	q.setDefaultRanges()
 	question := rank.NewQuestion(e.analyzer, q.Text, q.Filters.language(), q.AsYouType)
 	for attempt := 1; ; attempt++ {
-		states, err := e.admit(ctx, scope, &q, attempt == 1)
-		if err != nil {
-			return nil, fmt.Errorf("search: %w", readable(err))
-		}
-		only := onlyCollection(scope, states, &q)
 		var complete bool
-		err = e.readers.Do(ctx, func(ctx context.Context) (err error) {
-			opt := openOptions{current: attempt > 1, storedOnly: attempt == maxAttempts}
-			results, complete, err = e.attempt(ctx, scope, states, &q, question, opt)
-			return err
+		var only uuid.UUID
+		err := e.inTurn(ctx, scope, func(ctx context.Context) error {
+			states, err := e.admit(ctx, scope, &q, attempt == 1)
+			if err != nil {
+				return err
+			}
+			only = onlyCollection(scope, states, &q)
+			return e.readers.Do(ctx, func(ctx context.Context) (err error) {
+				opt := openOptions{current: attempt > 1, storedOnly: attempt == maxAttempts}
+				results, complete, err = e.attempt(ctx, scope, states, &q, question, opt)
+				return err
+			})
 		})
 		if err != nil {
 			return nil, fmt.Errorf("search: %w", readable(err))

@@ -10,18 +10,11 @@ import (
 
 	"github.com/magpie-search/magpie/internal/apierr"
 	"github.com/magpie-search/magpie/internal/index"
+	"github.com/magpie-search/magpie/internal/search/engine"
 	"github.com/magpie-search/magpie/internal/search/postgres"
 	"github.com/magpie-search/magpie/internal/search/rank"
 	"github.com/magpie-search/magpie/internal/search/resident"
 	"github.com/magpie-search/magpie/internal/viewer"
-)
-
-// tier is where a collection is searched.
-type tier uint8
-
-const (
-	residentTier tier = iota
-	storedTier
 )
 
 // A searcher holds the collections of one search, each opened in its tier. It must be
@@ -48,11 +41,32 @@ type openOptions struct {
 
 // openCollection is a collection in its tier: snapshot or source is nil.
 type openCollection struct {
-	state    index.State
-	part     rank.Part
-	snapshot *resident.Snapshot
-	source   *postgres.Source
-	readers  readers
+	state       index.State
+	part        rank.Part
+	snapshot    *resident.Snapshot
+	source      *postgres.Source
+	distributed *engine.Collection // finds candidates for source; nil if source finds them
+	readers     readers
+}
+
+// tier returns where the collection is searched.
+func (c *openCollection) tier() Tier {
+	switch {
+	case c.snapshot != nil:
+		return TierResident
+	case c.distributed != nil:
+		return TierEngine
+	default:
+		return TierStored
+	}
+}
+
+// stored returns a source of PostgreSQL as the part's, which has a filter.
+func (c *openCollection) stored(source *postgres.Source, f *rank.Filter) rank.Source {
+	if c.distributed != nil {
+		return c.distributed.Source(source, f)
+	}
+	return source
 }
 
 // hides reports whether the collection has documents that the viewer, or a query that is
@@ -68,14 +82,15 @@ func (c *openCollection) hides(narrowed []string) bool {
 func (c *openCollection) filtered(ctx context.Context, f *rank.Filter) (rank.Part, error) {
 	part := c.part
 	if c.snapshot != nil {
-		part.Source = c.snapshot.View(c.readers.restrict(f, &c.state, residentTier))
+		part.Source = c.snapshot.View(c.readers.restrict(f, &c.state, TierResident))
 		return part, nil
 	}
-	source, err := c.source.With(ctx, c.readers.restrict(f, &c.state, storedTier))
+	restricted := c.readers.restrict(f, &c.state, TierStored)
+	source, err := c.source.With(ctx, restricted)
 	if err != nil {
 		return rank.Part{}, err
 	}
-	part.Source = source
+	part.Source = c.stored(source, restricted)
 	return part, nil
 }
 
@@ -115,10 +130,15 @@ func (e *Engine) open(ctx context.Context, scope viewer.Scope, states []index.St
 			}
 		}
 		if !isResident {
+			if e.opt.Distributed != nil && !opt.storedOnly {
+				if c.distributed, err = e.opt.Distributed.Open(ctx, scope, &state); err != nil {
+					return nil, fmt.Errorf("open a collection: %w", err)
+				}
+			}
 			stored = append(stored, c)
 			continue
 		}
-		c.part.Source = c.snapshot.View(readers.restrict(filter, &state, residentTier))
+		c.part.Source = c.snapshot.View(readers.restrict(filter, &state, TierResident))
 		s.collections = append(s.collections, c)
 	}
 	if err := s.openStored(ctx, stored, filter); err != nil {
@@ -142,9 +162,9 @@ func (e *Engine) open(ctx context.Context, scope viewer.Scope, states []index.St
 				return part.Source, err
 			}
 		}
-		c.part.Tier = storedTier.String()
+		c.part.Tier = string(c.tier())
 		if c.snapshot != nil {
-			c.part.Tier, c.part.Languages = residentTier.String(), c.snapshot.Languages()
+			c.part.Languages = c.snapshot.Languages()
 		}
 		if q.Filters.includes(c.state.Collection) {
 			s.parts, s.states = append(s.parts, c.part), append(s.states, c.state)
@@ -201,12 +221,13 @@ func (s *searcher) openStored(ctx context.Context, collections []openCollection,
 	}
 	s.connections = n
 	for _, c := range collections {
-		source, err := s.engine.stored.Open(ctx, s.workspace, c.state, c.readers.restrict(f, &c.state, storedTier))
+		restricted := c.readers.restrict(f, &c.state, TierStored)
+		source, err := s.engine.stored.Open(ctx, s.workspace, c.state, restricted)
 		if err != nil {
 			return err
 		}
 		s.sources = append(s.sources, source)
-		c.source, c.part.Source = source, source
+		c.source, c.part.Source = source, c.stored(source, restricted)
 		s.collections = append(s.collections, c)
 	}
 	return nil

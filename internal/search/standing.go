@@ -52,23 +52,26 @@ func (e *Engine) Standing(ctx context.Context, scope viewer.Scope, q Query, docu
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
-	states, err := e.states(ctx, scope, &q)
-	if err != nil {
-		return nil, fmt.Errorf("find a document's standing: %w", readable(err))
-	}
-	out := &Standing{Searched: q.Filters.includes(collection) && slices.ContainsFunc(states, func(s index.State) bool { return s.Collection == collection })}
-	if !out.Searched {
-		return out, nil
-	}
 	question := rank.NewQuestion(e.analyzer, q.Text, q.Filters.language(), q.AsYouType)
-	err = e.readers.Do(ctx, func(ctx context.Context) error {
-		s, err := e.open(ctx, scope, states, &q, question, openOptions{current: true})
+	var out *Standing
+	err := e.inTurn(ctx, scope, func(ctx context.Context) error {
+		states, err := e.states(ctx, scope, &q)
 		if err != nil {
 			return err
 		}
-		defer s.close(ctx)
-		out = &Standing{Searched: true}
-		return s.standing(ctx, out, &q, question, document, collection)
+		out = &Standing{Searched: q.Filters.includes(collection) && slices.ContainsFunc(states, func(s index.State) bool { return s.Collection == collection })}
+		if !out.Searched {
+			return nil
+		}
+		return e.readers.Do(ctx, func(ctx context.Context) error {
+			s, err := e.open(ctx, scope, states, &q, question, openOptions{current: true})
+			if err != nil {
+				return err
+			}
+			defer s.close(ctx)
+			out = &Standing{Searched: true}
+			return s.standing(ctx, out, &q, question, document, collection)
+		})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("find a document's standing: %w", readable(err))

@@ -67,17 +67,19 @@ func (e *Engine) Complete(ctx context.Context, scope viewer.Scope, q Query) (*Su
 }
 
 func (e *Engine) suggest(ctx context.Context, scope viewer.Scope, q *Query, words bool) (*Suggestions, error) {
-	states, err := e.states(ctx, scope, q)
-	if err == nil && q.Admit != nil {
-		err = q.Admit(ctx)
-	}
-	if err != nil {
-		return nil, err
-	}
 	var out *Suggestions
-	err = e.readers.Do(ctx, func(ctx context.Context) (err error) {
-		out, err = e.suggestFrom(ctx, scope, states, q, words)
-		return err
+	err := e.inTurn(ctx, scope, func(ctx context.Context) error {
+		states, err := e.states(ctx, scope, q)
+		if err == nil && q.Admit != nil {
+			err = q.Admit(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		return e.readers.Do(ctx, func(ctx context.Context) (err error) {
+			out, err = e.suggestFrom(ctx, scope, states, q, words)
+			return err
+		})
 	})
 	return out, err
 }

@@ -17,11 +17,3 @@ func endSearch(span *tracing.Span, q *Query, r *Results, err error) {
 	}
 	span.End(err)
 }
-
-// names of the tiers in spans.
-func (t tier) String() string {
-	if t == storedTier {
-		return "stored"
-	}
-	return "resident"
-}

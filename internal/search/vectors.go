@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/magpie-search/magpie/internal/model/embed"
+	"github.com/magpie-search/magpie/internal/request/fair"
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
@@ -52,8 +53,11 @@ func (e *Engine) embed(ctx context.Context, model embed.Embedder, text string) (
 	questions := e.embedders[model.Model()]
 	var vector []float32
 	if questions != nil {
-		var err error
-		if vector, err = questions.Embed(ctx, text); err != nil {
+		err := fair.Outside(ctx, func() (err error) {
+			vector, err = questions.Embed(ctx, text)
+			return err
+		})
+		if err != nil {
 			return rank.Part{}, err
 		}
 	} else {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/magpie-search/magpie/internal/request/fair"
 	"github.com/magpie-search/magpie/internal/search/rank"
 	"github.com/magpie-search/magpie/internal/viewer"
 )
@@ -48,7 +49,11 @@ func verified(ctx context.Context, ranked []rank.Result, needed int, groups *gro
 				documents = append(documents, id)
 			}
 		}
-		verdict, err := viewer.HiddenNow(ctx, documents)
+		var verdict viewer.Verdict
+		err := fair.Outside(ctx, func() (err error) {
+			verdict, err = viewer.HiddenNow(ctx, documents)
+			return err
+		})
 		if err != nil {
 			return v, fmt.Errorf("verify who may read results: %w", err)
 		}

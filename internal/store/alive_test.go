@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -87,4 +88,12 @@ func TestCheckingAConnectionDoesNotWaitForItsReader(t *testing.T) {
 		t.Error(err)
 	}
 	reader.Wait()
+}
+
+func TestAPoolOfOneConnectionIsRefused(t *testing.T) {
+	t.Parallel()
+	_, err := store.Open(t.Context(), "postgres://magpie_app@127.0.0.1:1/magpie?pool_max_conns=1", 0)
+	if err == nil || !strings.HasPrefix(err.Error(), "pool_max_conns of the database URL must be at least 2") {
+		t.Errorf("Open: %v", err)
+	}
 }

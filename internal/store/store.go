@@ -76,6 +76,8 @@ func configuration(url string, maxConns int32, tracer counter) (*pgxpool.Config,
 	}
 	if maxConns > 0 {
 		cfg.MaxConns = maxConns
+	} else if cfg.MaxConns < 2 {
+		return nil, errors.New("pool_max_conns of the database URL must be at least 2: a search that holds a connection reads texts with another")
 	}
 	cfg.ConnConfig.Tracer = tracer
 	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {

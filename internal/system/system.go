@@ -105,6 +105,7 @@ type Collection struct {
 	Resident bool
 	Passages int
 	Bytes    int64
+	Engine   *Projection // nil if it is not to be in the search engine
 }
 
 // A Warning is something that needs attention.
@@ -247,13 +248,18 @@ func (s *System) readFingerprints(ctx context.Context, r *Report) error {
 
 func (s *System) readWorkspace(ctx context.Context, r *Report, workspace uuid.UUID) error {
 	loaded := s.o.Loaded(workspace)
-	rows, err := s.o.Pool.Query(ctx, "select id, name from collections where workspace_id = $1 and deleting_at is null order by name, id limit $2", workspace, maxCollections)
+	rows, err := s.o.Pool.Query(ctx, `select c.id, c.name, `+projectionColumns+`
+		from (select * from collections where workspace_id = $1 and deleting_at is null order by name, id limit $2) c
+		left join collection_state s on s.collection_id = c.id left join engine_collections e on e.collection_id = c.id
+		order by c.name, c.id`, workspace, maxCollections)
 	if err != nil {
 		return fmt.Errorf("list the collections: %w", err)
 	}
 	r.Collections, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (*Collection, error) {
 		c := &Collection{}
-		err := row.Scan(&c.ID, &c.Name)
+		var p projectionRow
+		err := row.Scan(append([]any{&c.ID, &c.Name}, p.fields()...)...)
+		c.Engine = p.projection()
 		if size, ok := loaded[c.ID]; ok {
 			c.Resident, c.Passages, c.Bytes = true, size.Passages, size.Bytes
 		}
@@ -262,6 +268,7 @@ func (s *System) readWorkspace(ctx context.Context, r *Report, workspace uuid.UU
 	if err != nil {
 		return fmt.Errorf("list the collections: %w", err)
 	}
+	s.warnOfProjections(r)
 	var failing, closed, waiting int
 	err = s.o.Pool.QueryRow(ctx, `select count(*) filter (where status = 'ERROR'), count(*) filter (where status = 'NEEDS_AUTH'),
 			(select count(*) from quarantines q where q.workspace_id = $1)

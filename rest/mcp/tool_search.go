@@ -31,20 +31,27 @@ type searchInput struct {
 }
 
 type searchResult struct {
-	ID         string   `json:"id" jsonschema:"id of the document"`
-	Title      string   `json:"title"`
-	URL        string   `json:"url"`
-	Text       string   `json:"text" jsonschema:"the passage"`
-	Score      float64  `json:"score"`
-	Headings   []string `json:"headings,omitempty" jsonschema:"the headings above the passage"`
-	Section    string   `json:"section,omitempty"`
-	Version    string   `json:"version,omitempty"`
-	Tags       []string `json:"tags,omitempty"`
-	DocType    string   `json:"doc_type,omitempty"`
-	Language   string   `json:"language,omitempty"`
-	Collection string   `json:"collection"`
-	Source     string   `json:"source"`
-	UpdatedAt  string   `json:"updated_at,omitempty"`
+	ID         string      `json:"id" jsonschema:"id of the document"`
+	Title      string      `json:"title"`
+	URL        string      `json:"url"`
+	Text       string      `json:"text" jsonschema:"the passage"`
+	Score      float64     `json:"score"`
+	Headings   []string    `json:"headings,omitempty" jsonschema:"the headings above the passage"`
+	Section    string      `json:"section,omitempty"`
+	Version    string      `json:"version,omitempty"`
+	Tags       []string    `json:"tags,omitempty"`
+	DocType    string      `json:"doc_type,omitempty"`
+	Language   string      `json:"language,omitempty"`
+	Collection string      `json:"collection"`
+	Source     string      `json:"source"`
+	UpdatedAt  string      `json:"updated_at,omitempty"`
+	Duplicates *duplicates `json:"duplicates,omitempty" jsonschema:"passages of other documents with nearly the same text, which are left out"`
+}
+
+// duplicates are what a result stands for besides itself.
+type duplicates struct {
+	Count    int      `json:"count"`
+	Versions []string `json:"versions" jsonschema:"of their documents, the newest first"`
 }
 
 type searchOutput struct {
@@ -99,6 +106,7 @@ func (s *session) search(ctx context.Context, in searchInput) (string, searchOut
 				URL, Section, Version, DocType, Language, UpdatedAt *string
 				Score                                               float64
 				Tags, HeadingPath                                   []string
+				Duplicates                                          *duplicates
 			}
 			Total      int
 			DidYouMean *string
@@ -115,13 +123,20 @@ func (s *session) search(ctx context.Context, in searchInput) (string, searchOut
 		out.Results[i] = searchResult{
 			ID: r.DocumentID, Title: r.Title, URL: text(r.URL), Text: r.Snippet, Score: r.Score, Headings: r.HeadingPath,
 			Section: text(r.Section), Version: text(r.Version), Tags: r.Tags, DocType: text(r.DocType), Language: text(r.Language),
-			Collection: r.Collection, Source: r.Source, UpdatedAt: text(r.UpdatedAt),
+			Collection: r.Collection, Source: r.Source, UpdatedAt: text(r.UpdatedAt), Duplicates: r.Duplicates,
 		}
 		fmt.Fprintf(&b, "%d. %s", i+1, oneLine(r.Title, 200))
 		if r.URL != nil {
 			b.WriteString("\n   " + *r.URL)
 		}
 		fmt.Fprintf(&b, "\n   id %s, score %.2f, %s\n", r.DocumentID, r.Score, r.Source)
+		if d := r.Duplicates; d != nil {
+			fmt.Fprintf(&b, "   stands for %d more with nearly the same text", d.Count)
+			if len(d.Versions) > 0 {
+				b.WriteString(", of versions " + strings.Join(d.Versions, ", "))
+			}
+			b.WriteString("\n")
+		}
 		b.WriteString("   " + strings.ReplaceAll(strings.TrimSpace(r.Snippet), "\n", "\n   ") + "\n\n")
 	}
 	if len(found.Results) == 0 {

@@ -40,7 +40,7 @@ func (x *exchange) sendGroup(status int, g people.DirectoryGroup, err error) err
 	if status == http.StatusCreated {
 		x.w.Header().Set("Location", x.location("Groups", g.ID))
 	}
-	return x.send(status, x.groupBody(g))
+	return x.sendResource(status, x.groupBody(g))
 }
 
 func (x *exchange) listGroups() error {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"mime"
 	"net/http"
 	"net/netip"
@@ -290,16 +292,23 @@ func (x *exchange) sendList(resources []any, start, total int) error {
 	if resources == nil {
 		resources = []any{}
 	}
+	for i := range resources {
+		var err error
+		if resources[i], err = x.wanted(resources[i]); err != nil {
+			return err
+		}
+	}
 	return x.send(http.StatusOK, listBody{
 		Schemas: []string{"urn:ietf:params:scim:api:messages:2.0:ListResponse"}, TotalResults: total, StartIndex: start, ItemsPerPage: len(resources), Resources: resources,
 	})
 }
 
-// excludes reports whether a request does not want an attribute.
+// excludes reports whether a request does not want an attribute (RFC 7644, section 3.9). Of those with parts, such as
+// name.givenName, attributes wants the whole, and excludedAttributes excludes nothing.
 func (x *exchange) excludes(attribute string) bool {
 	query := x.r.URL.Query()
 	for name := range strings.SplitSeq(query.Get("excludedAttributes"), ",") {
-		if strings.EqualFold(strings.TrimSpace(name), attribute) {
+		if strings.EqualFold(attributeOf(name), attribute) {
 			return true
 		}
 	}
@@ -308,10 +317,49 @@ func (x *exchange) excludes(attribute string) bool {
 		return false
 	}
 	for name := range strings.SplitSeq(wanted, ",") {
-		first, _, _ := strings.Cut(strings.TrimSpace(name), ".")
+		first, _, _ := strings.Cut(attributeOf(name), ".")
 		if strings.EqualFold(first, attribute) {
 			return false
 		}
 	}
 	return true
+}
+
+// attributeOf returns the name of an attribute without the schema that may be before it.
+func attributeOf(name string) string {
+	name = strings.TrimSpace(name)
+	for _, schema := range []string{coreUser, coreGroup} {
+		if n := len(schema); len(name) > n && name[n] == ':' && strings.EqualFold(name[:n], schema) {
+			return name[n+1:]
+		}
+	}
+	return name
+}
+
+// wanted returns a resource with the attributes that the request wants. Every one has schemas and id.
+func (x *exchange) wanted(resource any) (any, error) {
+	if query := x.r.URL.Query(); query.Get("attributes") == "" && query.Get("excludedAttributes") == "" {
+		return resource, nil
+	}
+	text, err := json.Marshal(resource)
+	if err != nil {
+		return nil, fmt.Errorf("write a resource: %w", err)
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("read a resource: %w", err)
+	}
+	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool {
+		return name != "schemas" && name != "id" && x.excludes(name)
+	})
+	return all, nil
+}
+
+// sendResource sends a resource with the attributes that the request wants.
+func (x *exchange) sendResource(status int, resource any) error {
+	body, err := x.wanted(resource)
+	if err != nil {
+		return err
+	}
+	return x.send(status, body)
 }

@@ -1,6 +1,7 @@
 package scim_test
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -199,6 +200,38 @@ func TestPeopleAreListedInPages(t *testing.T) {
 	h.want(t, 400, http.MethodGet, "/Users?count=x", "")
 	if a := h.want(t, 200, http.MethodGet, "/Users?attributes=userName&count=1", ""); strings.Contains(a.text, `"groups"`) {
 		t.Errorf("groups that nobody asked for: %s", a.text)
+	}
+}
+
+func TestResourcesHaveTheAttributesThatAreWanted(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	id := h.user(t, "ada@example.com")
+	group := h.want(t, 201, http.MethodPost, "/Groups", `{"displayName":"Team","members":[{"value":"`+id+`"}]}`).id()
+	for path, want := range map[string]string{
+		"/Users/" + id + "?attributes=userName":                                                  "id schemas userName",
+		"/Users/" + id + "?attributes=USERNAME,%20emails.value":                                  "emails id schemas userName",
+		"/Users/" + id + "?attributes=urn:ietf:params:scim:schemas:core:2.0:User:active":         "active id schemas",
+		"/Users/" + id + "?attributes=nothing":                                                   "id schemas",
+		"/Users/" + id + "?excludedAttributes=id,schemas,meta,roles,Groups,emails.value":         "active emails id schemas userName",
+		"/Users/" + id + "?excludedAttributes=urn:ietf:params:scim:schemas:core:2.0:User:emails": "active groups id meta roles schemas userName",
+		"/Groups/" + group + "?attributes=displayName":                                           "displayName id schemas",
+		"/Groups/" + group + "?excludedAttributes=displayName":                                   "id members meta schemas",
+		filtered("/Users", `userName eq "ada@example.com"`) + "&attributes=active":               "active id schemas",
+		filtered("/Groups", `displayName eq "Team"`) + "&excludedAttributes=meta,members":        "displayName id schemas",
+	} {
+		a := h.want(t, 200, http.MethodGet, path, "")
+		body := a.body
+		if list := a.resources(); len(list) == 1 {
+			body = list[0].(map[string]any)
+		}
+		if got := strings.Join(slices.Sorted(maps.Keys(body)), " "); got != want {
+			t.Errorf("%s has %q, want %q", path, got, want)
+		}
+	}
+	a := h.want(t, 200, http.MethodPatch, "/Users/"+id+"?attributes=active", `{`+patchOp+`,"Operations":[{"op":"Replace","path":"active","value":false}]}`)
+	if a.body["active"] != false || len(a.body) != 3 {
+		t.Errorf("after a change: %s", a.text)
 	}
 }
 

@@ -70,7 +70,7 @@ func (x *exchange) sendUser(status int, u people.DirectoryUser, err error) error
 	if status == http.StatusCreated {
 		x.w.Header().Set("Location", x.location("Users", u.ID))
 	}
-	return x.send(status, x.userBody(u))
+	return x.sendResource(status, x.userBody(u))
 }
 
 func (x *exchange) listUsers() error {

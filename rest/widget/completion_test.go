@@ -3,6 +3,7 @@ package widget_test
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -55,6 +56,32 @@ func TestCompletionsFillTheField(t *testing.T) {
 	b.Click(`$$(".completion")[2]`)
 	b.Until(`text("a.row .title") === "About rotation"`)
 	b.Is(`$("[role=combobox]").value + (focused() === $("[role=combobox]"))`, "rotationtrue")
+	b.Clean()
+}
+
+func TestCompletionsAreThoseOfTheFilters(t *testing.T) {
+	t.Parallel()
+	d := newDouble(t)
+	d.answers(echo(nil), nil)
+	d.suggests(func(w http.ResponseWriter, r *http.Request) {
+		completions("rotate "+r.URL.Query().Get("filters[version]"))(w, r)
+	})
+	in := attributes(d.url, "svc_pk_x", "data-versions", "2.0,1.0", "data-filters", `{"tags": ["a,b", "c"], "section": "guides"}`)
+	b := visit(t, newSite(t).put(home, "/", page{attributes: in}))
+	b.Until("window.MagpieWidget")
+	b.Eval(`MagpieWidget.open()`, nil)
+	b.Eval(typed("rotate"), nil)
+	b.Until(shownCompletions + ` === "rotate 2.0"`)
+	b.Eval(`(() => { const v = $("select.version"); v.value = "1.0"; v.dispatchEvent(new Event("change")); })()`, nil)
+	b.Eval(typed("rotat"), nil)
+	b.Eval(typed("rotate"), nil)
+	b.Until(shownCompletions + ` === "rotate 1.0"`)
+	asked := d.suggestions()
+	for _, one := range asked {
+		if query, err := url.ParseQuery(one); err != nil || query.Get("filters[section]") != "guides" || strings.Join(query["filters[tags]"], "|") != "a,b|c" {
+			t.Errorf("%q, %v", one, err)
+		}
+	}
 	b.Clean()
 }
 

@@ -1,11 +1,14 @@
 package widget_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,7 +96,7 @@ func TestAMountedWidgetSearchesAndIsRemoved(t *testing.T) {
 	// One module instead of two: nothing of a package is served under its name.
 	module := regexp.MustCompile(`(?m)^(import|export) .*$`).ReplaceAllString(string(files["index.js"])+string(files["widget.js"]), "")
 	body := `<main><div id="place"></div></main><script type="module">` + module +
-		fmt.Sprintf("window.mounted = await mount(document.getElementById(\"place\"), {baseUrl: %q, key: \"svc_pk_x\", minScore: 0.2, filters: {section: \"guides\"}});</script>", d.url)
+		fmt.Sprintf("window.mount = mount; window.mounted = await mount(document.getElementById(\"place\"), {baseUrl: %q, key: \"svc_pk_x\", minScore: 0.2, filters: {section: \"guides\"}});</script>", d.url)
 	b := visit(t, newSite(t).put(home, "/", page{bare: true, body: body}))
 	b.Until("window.mounted")
 	b.Is(`document.querySelector("#place > magpie-widget") !== null && window.MagpieWidget === undefined ? "placed" : ""`, "placed")
@@ -102,7 +105,60 @@ func TestAMountedWidgetSearchesAndIsRemoved(t *testing.T) {
 	if got := d.requests()[0]; !strings.Contains(got, `"min_score":0.2`) || !strings.Contains(got, `"section":"guides"`) {
 		t.Errorf("the request is %s", got)
 	}
+	// A second one has no button and no keys, as of two script elements.
+	b.Eval(`(async () => { window.other = await mount(document.querySelector("main"), {baseUrl: "`+d.url+`", key: "svc_pk_x", name: "other"}); })()`, nil)
+	b.Until("window.other")
+	b.Eval(`mounted.close()`, nil)
+	b.Eval(`document.dispatchEvent(new KeyboardEvent("keydown", {key: "k", ctrlKey: true, bubbles: true}))`, nil)
+	b.Is(`[mounted, other].map((one) => one.element.shadowRoot.querySelector("dialog").open).join()`, "true,false")
+	b.Is(`[mounted, other].map((one) => one.element.shadowRoot.querySelector(".launch") !== null).join()`, "true,false")
+	b.Eval(`mounted.close()`, nil)
+	b.Eval(`other.unmount()`, nil)
 	b.Eval(`mounted.unmount()`, nil)
 	b.Eval(`document.dispatchEvent(new KeyboardEvent("keydown", {key: "k", ctrlKey: true, bubbles: true}))`, nil)
 	b.Is(`document.querySelector("magpie-widget") === null ? "gone" : ""`, "gone")
+}
+
+func TestTheTypesHaveTheFieldsOfASearch(t *testing.T) {
+	t.Parallel()
+	types, err := os.ReadFile(filepath.Join("asset", "magpie.d.ts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(types), "export interface SearchResults {")
+	declared, _, end := strings.Cut(after, "\n}")
+	if !found || !end {
+		t.Fatal("SearchResults is not declared")
+	}
+	var got []string
+	for _, field := range regexp.MustCompile(`(?m)^  (\w+)\??:`).FindAllStringSubmatch(declared, -1) {
+		got = append(got, field[1])
+	}
+	raw, err := os.ReadFile(filepath.Join("..", "testdata", "openapi.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document any
+	if err := json.Unmarshal(raw, &document); err != nil {
+		t.Fatal(err)
+	}
+	at := func(node any, keys ...string) map[string]any {
+		for _, key := range keys {
+			object, _ := node.(map[string]any)
+			if node = object[key]; node == nil {
+				t.Fatalf("the document has no %s of %v", key, keys)
+			}
+			if target, ok := node.(map[string]any)["$ref"].(string); ok {
+				node = document
+				for part := range strings.SplitSeq(strings.TrimPrefix(target, "#/"), "/") {
+					node = node.(map[string]any)[part]
+				}
+			}
+		}
+		return node.(map[string]any)
+	}
+	fields := at(document, "paths", "/v1/docs/search", "post", "responses", "200", "content", "application/json", "schema", "properties", "data", "properties")
+	if want := slices.Sorted(maps.Keys(fields)); !slices.Equal(slices.Sorted(slices.Values(got)), want) {
+		t.Errorf("SearchResults has %v, the document %v", got, want)
+	}
 }

@@ -62,7 +62,7 @@ type Options struct {
 	SlicePages int           // pages of a slice: 200
 	SliceTime  time.Duration // of a slice: 30 s
 	ShareTime  time.Duration // of a slice while other jobs wait for a worker: 5 s
-	Parallel   int           // items at a time: twice GOMAXPROCS
+	Parallel   int           // items that are fetched and processed at a time: twice GOMAXPROCS
 	MaxBytes   int64         // of an item's content: 32 MiB
 	// FlightBytes bounds the content that all slices of the process have fetched
 	// and not yet stored: 128 MiB, and at least one item.

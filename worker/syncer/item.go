@@ -34,6 +34,7 @@ type task struct {
 	known  syncjob.ItemState
 	member *archive.Entry // for a member of an archive, which has the content
 	seen   time.Time      // when the walk listed the item
+	place  *place         // while the task runs
 }
 
 // A deferral keeps the longest wait among items that must be retried deferred.
@@ -62,18 +63,22 @@ func (d *deferral) get() *waitError {
 func (s *slice) runTasks(ctx context.Context, tasks []task) error {
 	var deferred deferral
 	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(s.engine.opt.Parallel)
+	places := newPlaces(s.engine.opt.Parallel)
 	timeUp := false
 	for i, t := range tasks {
-		if w := deferred.get(); groupCtx.Err() != nil || w != nil && w.hinted {
+		if t.place = places.take(groupCtx); t.place == nil {
 			break
 		}
+		w := deferred.get()
 		// An interrupted archive would have to be read again for its other members,
 		// and an interrupted page may be expensive for the source.
-		if timeUp = i > 0 && t.member == nil && !s.noInterrupt && s.timeUp(ctx); timeUp {
+		timeUp = i > 0 && t.member == nil && !s.noInterrupt && s.timeUp(ctx)
+		if groupCtx.Err() != nil || w != nil && w.hinted || timeUp {
+			t.place.end()
 			break
 		}
 		group.Go(func() error {
+			defer t.place.end()
 			err := s.runTask(groupCtx, t)
 			if wait, ok := errors.AsType[*waitError](err); ok {
 				deferred.add(wait)
@@ -358,6 +363,9 @@ func (s *slice) store(ctx context.Context, t task, size int64, result *ingest.Re
 	}
 	if record.Readers = readers; known {
 		record.ReadersAt = s.engine.opt.Now()
+	}
+	if record.IsNew = t.known.Document == uuid.Nil; record.MayShare() {
+		t.place.leave()
 	}
 	start := time.Now()
 	outcome, err := s.engine.index.Put(ctx, s.run.Scope(), s.fence, record)

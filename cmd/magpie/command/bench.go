@@ -26,6 +26,8 @@ type benchCommand struct {
 	Parse         benchParseCommand         `cmd:"" help:"How fast files of each format are read, and what memory large ones take."`
 	Sync          benchSyncCommand          `cmd:"" help:"A bucket of many objects that is synced, and synced again when nothing is new."`
 	Nodes         benchNodesCommand         `cmd:"" help:"Several servers with many collections, by round robin and by collection: memory, latencies."`
+	Size          benchSizeCommand          `cmd:"" help:"What a collection takes in PostgreSQL at several sizes: bytes, writes, vacuum, search indexes, searches."`
+	Tenants       benchTenantsCommand       `cmd:"" help:"Hundreds of workspaces that search a little, beside one that searches and syncs as much as it can."`
 	Dashboard     benchDashboardCommand     `cmd:"" help:"Ten queries of the dashboard on a large workspace: requests a second, latencies, SQL statements."`
 }
 
@@ -97,11 +99,12 @@ func benchDocs(given string) (folder string, remove func(), err error) {
 	if given != "" {
 		return given, func() {}, nil
 	}
-	folder, err = os.MkdirTemp("", "magpie-demo-")
+	temporary, err := os.MkdirTemp("", "magpie-demo-")
 	if err != nil {
 		return "", nil, fmt.Errorf("make a folder for the demo documents: %w", err)
 	}
-	remove = func() { _ = os.RemoveAll(folder) } // it is temporary
+	remove = func() { _ = os.RemoveAll(temporary) }
+	folder = filepath.Join(temporary, "docs")
 	if err := demo.Unpack(folder); err != nil {
 		remove()
 		return "", nil, err

@@ -14,14 +14,15 @@ import (
 type benchSearchCommand struct {
 	corpusFlags
 
-	Passages   []int   `default:"10000,100000,500000" help:"Sizes of the collection, in passages, in ascending order."`
-	Clients    []int   `default:"1,8,32" help:"How many clients ask at once."`
-	Seconds    float64 `default:"5" help:"How long each measurement takes."`
-	Questions  int     `default:"600" help:"How many different questions are asked, at most."`
-	NoBaseline bool    `help:"Leave pgvector with ts_rank_cd out."`
-	UnderSync  bool    `help:"Measure the smallest size only, without a baseline: quiet, and while a worker syncs all documents."`
-	Rounds     int     `default:"5" help:"Pairs of measurements with --under-sync, of which the medians count."`
-	Keep       bool    `help:"Keep the data, in bench-search of the data folder."`
+	Passages   []int      `default:"10000,100000,500000" help:"Sizes of the collection, in passages, in ascending order."`
+	Clients    []int      `default:"1,8,32" help:"How many clients ask at once."`
+	Seconds    float64    `default:"5" help:"How long each measurement takes."`
+	Questions  int        `default:"600" help:"How many different questions are asked, at most."`
+	Tier       bench.Tier `enum:"memory,postgresql,engine" default:"memory" help:"Where the collection is searched: in memory as far as it fits, in PostgreSQL, or by candidates of the search engine of ENGINE_URL, with PostgreSQL measured before."`
+	NoBaseline bool       `help:"Leave pgvector with ts_rank_cd out."`
+	UnderSync  bool       `help:"Measure the smallest size only, without a baseline: quiet, and while a worker syncs all documents."`
+	Rounds     int        `default:"5" help:"Pairs of measurements with --under-sync, of which the medians count."`
+	Keep       bool       `help:"Keep the data, in bench-search of the data folder."`
 }
 
 func (c *benchSearchCommand) check() error {
@@ -38,6 +39,8 @@ func (c *benchSearchCommand) check() error {
 		return usagef("--questions must be 1 or more")
 	case c.Rounds < 1:
 		return usagef("--rounds must be 1 or more")
+	case c.UnderSync && c.Tier != bench.TierMemory:
+		return usagef("--under-sync measures --tier memory only")
 	}
 	return nil
 }
@@ -46,6 +49,15 @@ func (c *benchSearchCommand) check() error {
 func (c benchSearchCommand) Run(r *runtime) error {
 	if err := c.check(); err != nil {
 		return err
+	}
+	if c.Tier == bench.TierEngine {
+		s, err := r.benchSettings(nil)
+		if err != nil {
+			return err
+		}
+		if len(s.EngineURLs()) == 0 {
+			return usagef("--tier engine needs the nodes of a search engine in ENGINE_URL")
+		}
 	}
 	machine := bench.ThisMachine() // before the load of the benchmark
 	text, err := c.read(r)
@@ -57,6 +69,10 @@ func (c benchSearchCommand) Run(r *runtime) error {
 	}
 	o := bench.SearchOptions{
 		Passages: c.Passages, Clients: c.Clients, Duration: seconds(c.Seconds), Questions: c.Questions, Baseline: !c.NoBaseline, Rounds: c.Rounds,
+		Tiers: []bench.Tier{c.Tier},
+	}
+	if c.Tier == bench.TierEngine {
+		o.Tiers = []bench.Tier{bench.TierPostgreSQL, bench.TierEngine}
 	}
 	if c.UnderSync {
 		var result *bench.UnderSyncResult
@@ -70,7 +86,11 @@ func (c benchSearchCommand) Run(r *runtime) error {
 		return r.console.Result(result, func() { printUnderSync(r.console, result) })
 	}
 	var result *bench.SearchResult
-	if err := withBenchStack(r, "bench-search", c.Keep, func(s *bench.Stack) error {
+	settings := map[string]string{}
+	if c.Tier != bench.TierMemory {
+		settings["SEARCH_MEMORY"] = "0"
+	}
+	if err := withBenchStackOf(r, "bench-search", settings, c.Keep, func(s *bench.Stack) error {
 		result, err = bench.Search(r, s, text, o)
 		return err
 	}); err != nil {
@@ -108,8 +128,8 @@ func printBudgets(c *console.Console, budgets []bench.Budget) {
 }
 
 func printSize(c *console.Console, s *bench.SearchSize) {
-	c.Printf("\n%s in %s (%d with a text that another has, %s left out)\n", humanize.Count(s.Passages, "passage"), humanize.Count(s.Documents, "document"),
-		s.Duplicates, humanize.Count(s.LeftOut, "document"))
+	c.Printf("\n%s in %s (%d with a text that another has, %s left out), tier %s\n", humanize.Count(s.Passages, "passage"), humanize.Count(s.Documents, "document"),
+		s.Duplicates, humanize.Count(s.LeftOut, "document"), s.Tier)
 	resident := "not told by the server"
 	if s.ColdStart.Resident != nil {
 		resident = "after " + humanize.Duration(*s.ColdStart.Resident)
@@ -122,6 +142,9 @@ func printSize(c *console.Console, s *bench.SearchSize) {
 		{"memory", formatMemory(s.Memory)},
 		{"catch-up", fmt.Sprintf("%s (%s) changed in %s, found %s after the last commit", humanize.Count(s.CatchUp.Documents, "document"),
 			humanize.Count(s.CatchUp.Passages, "passage"), humanize.Duration(s.CatchUp.Writing), humanize.Duration(s.CatchUp.Seen))},
+	}
+	if s.Projection > 0 {
+		pairs = append(pairs, [2]string{"search engine", "has the collection in all replicas after " + humanize.Duration(s.Projection)})
 	}
 	if s.BaselineCopy > 0 {
 		pairs = append(pairs, [2]string{"baseline", fmt.Sprintf("filled in %s (parsing and embedding included), indexed in %s",

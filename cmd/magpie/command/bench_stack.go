@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -24,6 +25,7 @@ import (
 
 // benchStack is a Magpie to measure with private services in a folder of its own.
 type benchStack struct {
+	settings map[string]string // of all processes, beside those that are given
 	folder   *local.Folder
 	claim    *local.Claim
 	services *stack.Services
@@ -33,7 +35,12 @@ type benchStack struct {
 // withBenchStack runs a benchmark on a new Magpie in a folder below the data
 // folder. It deletes an earlier run's data first, and this run's data at the end
 // unless keep is set.
-func withBenchStack(r *runtime, name string, keep bool, measure func(*bench.Stack) error) (err error) {
+func withBenchStack(r *runtime, name string, keep bool, measure func(*bench.Stack) error) error {
+	return withBenchStackOf(r, name, nil, keep, measure)
+}
+
+// withBenchStackOf is withBenchStack with further settings.
+func withBenchStackOf(r *runtime, name string, settings map[string]string, keep bool, measure func(*bench.Stack) error) (err error) {
 	parent, err := r.folder()
 	if err != nil {
 		return err
@@ -42,7 +49,7 @@ func withBenchStack(r *runtime, name string, keep bool, measure func(*bench.Stac
 	if err != nil {
 		return err
 	}
-	b := &benchStack{folder: folder}
+	b := &benchStack{folder: folder, settings: settings}
 	defer func() { err = errors.Join(err, b.close(r, keep)) }()
 	s, err := b.open(r)
 	if err != nil {
@@ -63,7 +70,7 @@ func (b *benchStack) open(r *runtime) (s *bench.Stack, err error) {
 	if err := devstack.Remove(r, servicesOf(b.folder)); err != nil {
 		return nil, err
 	}
-	c, err := r.benchSettings(nil)
+	c, err := r.benchSettings(b.settings)
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +107,7 @@ func (b *benchStack) connect(r *runtime, s *bench.Stack) error {
 		"DATABASE_URL": b.services.DatabaseURL, "MIGRATE_DATABASE_URL": b.services.OwnerURL, "REDIS_URL": b.services.RedisURL,
 		"BLOB_URL": (&url.URL{Scheme: "file", Path: b.folder.Blobs()}).String(), "SESSION_KEY": secrets.SessionKey, "SECRET_KEYS": secrets.SealingKeys,
 	}
+	maps.Copy(settings, b.settings)
 	c, err := r.benchSettings(settings)
 	if err != nil {
 		return err
@@ -119,29 +127,42 @@ func (b *benchStack) connect(r *runtime, s *bench.Stack) error {
 		return fmt.Errorf("create the workspace: %w", err)
 	}
 	s.Admin = bench.Login{ID: person.ID, Email: secrets.AdminEmail, Password: secrets.AdminPassword}
-	if s.Workspace, err = chooseWorkspace(r, b.app.DB.Ent, ""); err != nil {
-		return err
-	}
-	if s.Scope, err = viewer.System(s.Workspace).Scope(); err != nil {
-		return fmt.Errorf("reach the workspace: %w", err)
-	}
-	if s.Client, err = newClient(b.app, s.Workspace); err != nil {
+	workspace, err := chooseWorkspace(r, b.app.DB.Ent, "")
+	if err != nil {
 		return err
 	}
 	s.Parser, s.Embedder, s.Index = b.app.Parser, b.app.Models.Default(), b.app.Index
 	s.BuildIndexes = b.app.BuildIndexes
-	s.StartJob = func(ctx context.Context, connector uuid.UUID) (uuid.UUID, error) {
-		job, err := b.app.Jobs.Start(viewer.With(ctx, viewer.System(s.Workspace)), connector, syncjob.StartOptions{})
+	s.NewWorkspace = func(ctx context.Context, name string) (*bench.Stack, error) {
+		made, err := b.app.Accounts.CreateWorkspace(ctx, name, person.ID)
 		if err != nil {
-			return uuid.Nil, err
+			return nil, fmt.Errorf("create a workspace: %w", err)
 		}
-		return job.ID, nil
+		own := *s
+		return &own, b.enter(&own, made.ID)
 	}
 	s.ClaimJob = func(ctx context.Context, job uuid.UUID, attempt int) error {
 		_, err := b.app.Jobs.Claim(ctx, queue.Sync{JobID: job, Attempt: attempt})
 		return err
 	}
-	return nil
+	return b.enter(s, workspace)
+}
+
+// enter makes a stack that of a workspace.
+func (b *benchStack) enter(s *bench.Stack, workspace uuid.UUID) (err error) {
+	s.Workspace = workspace
+	if s.Scope, err = viewer.System(workspace).Scope(); err != nil {
+		return fmt.Errorf("reach the workspace: %w", err)
+	}
+	s.StartJob = func(ctx context.Context, connector uuid.UUID) (uuid.UUID, error) {
+		job, err := b.app.Jobs.Start(viewer.With(ctx, viewer.System(workspace)), connector, syncjob.StartOptions{})
+		if err != nil {
+			return uuid.Nil, err
+		}
+		return job.ID, nil
+	}
+	s.Client, err = newClient(b.app, workspace)
+	return err
 }
 
 // close stops everything and deletes the data unless keep is set.

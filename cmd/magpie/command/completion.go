@@ -165,7 +165,7 @@ const (
 // lists are the operations that list what an argument or an option names.
 func lists() map[string]string {
 	return map[string]string{
-		"agent": "ListAgents", "automation": "ListAutomations", "collection": "ListCollections", "connector": "ListConnectors", "job|connector": "ListConnectors",
+		"agent": "ListAgents", "automation": "ListAutomations", "collection": "ListCollections", "connector": "ConnectorNames", "job|connector": "ConnectorNames",
 		"integration": "ListToolIntegrations", "key": "ListKeys", "token": "ListTokens",
 	}
 }

@@ -51,7 +51,7 @@ func (c connectorsList) Run(r *runtime) error {
 				if row.DocSync.Strategy == "SCHEDULED" {
 					schedule = row.DocSync.Interval
 				}
-				table = append(table, []string{row.ID.String(), row.Name, row.Type, strings.ToLower(row.Status), row.Collection.Name,
+				table = append(table, []string{row.ID.String(), row.Name, row.Type, strings.ToLower(row.Status), row.CollectionName,
 					schedule, moment(row.LastSync)})
 			}
 			r.console.Table([]string{"ID", "NAME", "TYPE", "STATUS", "COLLECTION", "SCHEDULE", "LAST SYNC"}, table,
@@ -201,7 +201,7 @@ func (r *runtime) showConnector(row client.Connector) error {
 		}
 		r.console.Pairs([2]string{"id", row.ID.String()}, [2]string{"name", row.Name}, [2]string{"type", row.Type},
 			[2]string{"status", strings.ToLower(row.Status)}, [2]string{"enabled", fmt.Sprint(row.Enabled)},
-			[2]string{"collection", row.Collection.Name}, [2]string{"options", string(config)},
+			[2]string{"collection", row.CollectionName}, [2]string{"options", string(config)},
 			[2]string{"schedule", strings.ToLower(row.DocSync.Strategy) + " " + row.DocSync.Interval}, [2]string{"next sync", moment(row.NextSyncAt)},
 			[2]string{"last sync", moment(row.LastSync)}, [2]string{"last error", text(row.LastError)})
 	})
@@ -312,7 +312,7 @@ func connectorID(ctx context.Context, api *client.Client, nameOrID string) (uuid
 	if id, err := uuid.Parse(nameOrID); err == nil {
 		return id, nil
 	}
-	rows, err := client.List[client.Connector](ctx, api, "ListConnectors", nil, 0)
+	rows, err := client.List[client.Connector](ctx, api, "ConnectorNames", nil, 0)
 	if err != nil {
 		return uuid.Nil, err
 	}

@@ -36,6 +36,12 @@ type devCommand struct {
 
 // Run runs everything until a signal stops it.
 func (c devCommand) Run(r *runtime) error {
+	switch {
+	case c.BaseURL != "" && c.Corpus == "":
+		return usagef("--base-url needs --corpus")
+	case c.StripExtension && c.BaseURL == "":
+		return usagef("--strip-extension needs --base-url")
+	}
 	folder, err := r.folder()
 	if err != nil {
 		return err

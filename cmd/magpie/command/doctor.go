@@ -67,6 +67,14 @@ func (r *runtime) diagnose(c *config.Config) []doctor.Finding {
 	transport := &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}
 	findings := doctor.Run(r, doctor.Options{
 		Config: c, Redis: wire.Redis, Now: time.Now, HTTP: &http.Client{Transport: transport, Timeout: 10 * time.Second},
+		Engine: func(ctx context.Context) ([]doctor.EngineNode, error) {
+			nodes, err := wire.EngineNodes(ctx, c)
+			checked := make([]doctor.EngineNode, len(nodes))
+			for i, n := range nodes {
+				checked[i] = doctor.EngineNode(n)
+			}
+			return checked, err
+		},
 		Blobs: func(ctx context.Context) (blob.Store, error) {
 			return blob.Open(ctx, c.BlobURL, blob.Credentials{AccessKeyID: c.BlobAccessKeyID, SecretAccessKey: c.BlobSecretAccessKey.Reveal()})
 		},

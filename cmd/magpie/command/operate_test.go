@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -181,6 +182,15 @@ func TestWorkspacesAreChosen(t *testing.T) {
 	s.fails("exists already", "users", "create", "one@example.com", "--new-workspace", "Four")
 	s.fails("email", "--workspace", "One", "users", "create", "no address")
 	s.ok("--workspace", "One", "users", "create", "three@example.com", "--role", "viewer")
+	s.ok("users", "create", "four@example.com", "--new-workspace", "Two")
+	said := s.run("--workspace", "Two", "collections").err
+	ids := regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`).FindAllString(said, -1)
+	if !strings.Contains(said, `several workspaces are called "Two"`) || len(ids) != 2 || ids[0] == ids[1] {
+		t.Errorf("a name of two workspaces: %s", said)
+	}
+	for _, id := range ids {
+		s.ok("--workspace", id, "collections")
+	}
 }
 
 func TestSearchAndChatWithNothingIndexed(t *testing.T) {

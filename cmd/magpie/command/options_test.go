@@ -53,10 +53,26 @@ func printedOptions(t *testing.T, s *shell) map[string][]printedOption {
 	return printed
 }
 
+func TestOptionsOfAFolderThatWouldBeIgnoredAreRefused(t *testing.T) {
+	t.Parallel()
+	s := &shell{t: t}
+	for _, c := range []struct {
+		arguments []string
+		want      string
+	}{
+		{[]string{"dev", "--base-url", "https://docs.example.com"}, "--base-url needs --corpus"},
+		{[]string{"dev", "--corpus", t.TempDir(), "--strip-extension"}, "--strip-extension needs --base-url"},
+	} {
+		if o := s.run(c.arguments...); o.code != 2 || !strings.Contains(o.err, c.want) {
+			t.Errorf("%q: %+v", c.arguments, o)
+		}
+	}
+}
+
 func TestTheExamplesOfKindsAreAcceptedAsTheyArePrinted(t *testing.T) {
 	t.Parallel()
-	m := stacktest.Start(t)
-	s := as(t, m, personalToken(m)) // quicker than commands that each open the stores
+	m := stacktest.Start(t, "TOKEN_RATE_LIMIT", "0") // hundreds of requests in seconds
+	s := as(t, m, personalToken(m))                  // quicker than commands that each open the stores
 	s.ok("collections", "create", "Docs")
 	var kinds []struct {
 		Name                 string

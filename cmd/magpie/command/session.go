@@ -161,19 +161,22 @@ func chooseWorkspace(ctx context.Context, client *ent.Client, nameOrID string) (
 		return uuid.Nil, fmt.Errorf("list the workspaces: %w", err)
 	}
 	names := make([]string, 0, len(all))
-	found := uuid.Nil
+	var found []uuid.UUID
 	for _, w := range all {
 		names = append(names, fmt.Sprintf("%s (%s)", w.Name, w.ID))
 		if nameOrID == "" && len(all) == 1 || nameOrID != "" && (w.ID.String() == nameOrID || w.Name == nameOrID) {
-			if found != uuid.Nil {
-				return uuid.Nil, fmt.Errorf("several workspaces are called %q; give the id with --workspace", nameOrID)
-			}
-			found = w.ID
+			found = append(found, w.ID)
 		}
 	}
 	switch {
-	case found != uuid.Nil:
-		return found, nil
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		ids := make([]string, len(found))
+		for i, id := range found {
+			ids[i] = id.String()
+		}
+		return uuid.Nil, fmt.Errorf("several workspaces are called %q; give one of the ids with --workspace: %s", nameOrID, strings.Join(ids, ", "))
 	case len(all) == 0:
 		return uuid.Nil, errors.New("there is no workspace yet; make one with `magpie users create EMAIL --new-workspace NAME`")
 	case nameOrID == "":

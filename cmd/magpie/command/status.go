@@ -121,14 +121,15 @@ func workspaceName(r *runtime, app *wire.App, id uuid.UUID) (string, error) {
 	return id.String(), err
 }
 
-// readSystem reads the state of the system, which not every caller may see, and the changes of models.
+// readSystem reads the changes of models and the state of the system. It leaves out what the
+// caller may not see.
 func (s *statusRow) readSystem(r *runtime, api *client.Client) error {
 	rows, err := client.List[client.Collection](r, api, "ListCollections", nil, 0)
-	if err != nil {
-		return err
+	if err == nil {
+		s.Changing = slices.DeleteFunc(rows, func(row client.Collection) bool { return row.NextModel == nil })
+		err = readChanges(r, api, s.Changing)
 	}
-	s.Changing = slices.DeleteFunc(rows, func(row client.Collection) bool { return row.NextModel == nil })
-	if err := readChanges(r, api, s.Changing); err != nil {
+	if err != nil && !hasCode(err, apierr.Forbidden) {
 		return err
 	}
 	var got struct{ System systemRow }
@@ -190,7 +191,7 @@ func (s *statusRow) print(r *runtime) {
 	r.console.Pairs(pairs...)
 	r.noteChanges(s.Changing)
 	if s.System == nil {
-		r.console.Note("Its state is shown to administrators.")
+		r.console.Note("Its state is shown to administrators, and to their tokens with the group settings.")
 		return
 	}
 	for _, warning := range s.System.Warnings {

@@ -50,7 +50,7 @@ func tokenReach(t client.Token) string {
 type tokensCreate struct {
 	Name    string        `required:"" help:"Name of the token."`
 	Role    string        `required:"" enum:"viewer,editor,admin" help:"What the token may do: viewer, editor or admin."`
-	Group   []string      `required:"" help:"Group of operations that it may be used for: search, collections, connectors, documents, databases, agents, automations, people, keys, settings."`
+	Group   []string      `required:"" help:"Group of operations that it may be used for: search, collections, connectors, documents, databases, agents, automations, people, scim, keys, settings."`
 	Expires time.Duration `help:"Time until the token ends, for example 2160h; never when left out."`
 }
 

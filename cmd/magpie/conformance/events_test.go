@@ -58,3 +58,31 @@ func clicks(t *testing.T, s *site) {
 	}
 	invalid(t, "101 events", s.post(t, eventsPath, `{"events":[`+strings.Repeat(click+",", 100)+click+`]}`), "events")
 }
+
+// visitorsHold tells of clicks and thumbs as a page does.
+func visitorsHold(t *testing.T, s *site) {
+	const path = "/v1/docs/events"
+	asked := s.search(t, query)
+	request, results := asked.header.Get("X-Request-Id"), found(t, "a search", asked).Data.Results
+	if len(results) == 0 {
+		t.Fatal("nothing is found")
+	}
+	click := fmt.Sprintf(`{"type":"click","request_id":%q,"result_id":%q,"position":0}`, request, results[0].ID)
+	page := []string{"X-Service-Key", s.open.Publishable, "Origin", origin}
+	if got := recordedOf(t, "a click", s.post(t, path, click, page...)); got.Accepted != 1 || got.Duplicates != 0 {
+		t.Errorf("a click: %+v", got)
+	}
+	if got := recordedOf(t, "with the other key", s.post(t, path, click)); got.Accepted != 0 || got.Duplicates != 1 {
+		t.Errorf("the same click with the secret key: %+v", got)
+	}
+	if got := recordedOf(t, "a thumb", s.post(t, path, fmt.Sprintf(`{"type":"feedback","request_id":%q,"rating":"positive"}`, request), page...)); got.Accepted != 1 {
+		t.Errorf("a thumb: %+v", got)
+	}
+	for field, body := range map[string]string{
+		"request_id": strings.Replace(click, request, "guess", 1), "type": `{"type":"look","request_id":"` + request + `"}`, "rating": `{"type":"feedback","request_id":"` + request + `"}`,
+	} {
+		invalid(t, field, s.post(t, path, body, page...), field)
+	}
+	refused(t, "no key", s.post(t, path, click, "X-Service-Key", ""), 401, "unauthorized", "API key required")
+	refused(t, "another host", s.post(t, path, click, "X-Service-Key", s.open.Publishable, "Origin", "https://evil.example.org"), 403, "forbidden", "Host not allowed")
+}

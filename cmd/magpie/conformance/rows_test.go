@@ -28,7 +28,7 @@ type check func(t *testing.T, s *site)
 func cases(t *testing.T) map[string]check {
 	t.Helper()
 	all := map[string]check{}
-	for _, some := range []map[string]check{endpointCases(), filterCases(), keyCases(), chatCases(), errorCases(), limitCases(), decisionCases(), dashboardCases(), documentCases(), oauthCases(), webhookCases(), engineCases(), actingCases()} {
+	for _, some := range []map[string]check{endpointCases(), filterCases(), keyCases(), chatCases(), errorCases(), limitCases(), decisionCases(), dashboardCases(), documentCases(), oauthCases(), webhookCases(), engineCases(), actingCases(), versionCases()} {
 		for name, c := range some {
 			if all[name] != nil {
 				t.Errorf("%q has two cases", name)

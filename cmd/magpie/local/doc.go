@@ -2,5 +2,5 @@
 // services: keys and passwords, the record of the running process, and the
 // background process of `magpie up`.
 //
-// Allowed imports: the standard library and internal packages.
+// Allowed imports: the standard library, internal packages and testdata/demo.
 package local

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"github.com/magpie-search/magpie/testdata/demo"
 )
 
 // DefaultName is the default name of the data folder.
@@ -18,6 +21,8 @@ const (
 	lockFile    = "run.lock"
 	devFile     = "dev.json"
 	logFile     = "magpie.log"
+	// markFile says that the other names in the folder are Magpie's.
+	markFile = ".magpie-data"
 )
 
 const privateMode = 0o600
@@ -26,7 +31,8 @@ const privateMode = 0o600
 type Folder struct{ path string }
 
 // Make opens the data folder at path, and creates it when it is missing. The default
-// path is .magpie in the working directory.
+// path is .magpie in the working directory. A folder that has a file or folder of a name that
+// Magpie uses, but that Magpie did not make, is an error: Magpie would overwrite or delete it.
 func Make(path string) (*Folder, error) {
 	if path == "" {
 		path = DefaultName
@@ -40,7 +46,50 @@ func Make(path string) (*Folder, error) {
 	if err := os.MkdirAll(absolute, 0o755); err != nil { //nolint:gosec // see above
 		return nil, fmt.Errorf("create data folder: %w", err)
 	}
-	return &Folder{path: absolute}, nil
+	f := &Folder{path: absolute}
+	return f, f.claim()
+}
+
+// names are the names that Magpie uses in a data folder, but for the mark.
+func (f *Folder) names() []string {
+	return []string{f.Services(), f.Blobs(), f.S3(), f.Demo(), demo.Mark(f.Demo()), f.Fakes(), f.file(secretsFile), f.file(runFile), f.file(devFile), f.Log(), f.file(lockFile)}
+}
+
+// claim marks the folder as Magpie's.
+func (f *Folder) claim() error {
+	if exists(f.file(markFile)) {
+		return nil
+	}
+	// Another process may have claimed it in the meantime.
+	if foreign := f.foreign(); len(foreign) > 0 && !exists(f.file(markFile)) {
+		return fmt.Errorf("%s has %s, which Magpie did not make and would overwrite; choose another folder with --data", f.path, strings.Join(foreign, ", "))
+	}
+	if err := os.WriteFile(f.file(markFile), []byte("A data folder of Magpie.\n"), privateMode); err != nil {
+		return fmt.Errorf("mark data folder: %w", err)
+	}
+	return nil
+}
+
+// foreign returns what has a name that Magpie uses in a folder that Magpie did not make.
+func (f *Folder) foreign() []string {
+	var s Secrets
+	if found, err := f.read(secretsFile, &s); exists(f.file(markFile)) || filepath.Base(f.path) == DefaultName ||
+		exists(filepath.Join(filepath.Dir(f.path), markFile)) || // a folder of a benchmark in a data folder
+		err == nil && found && s.SessionKey != "" && s.SealingKeys != "" && s.AdminEmail != "" {
+		return nil
+	}
+	var out []string
+	for _, path := range f.names() {
+		if exists(path) {
+			out = append(out, filepath.Base(path))
+		}
+	}
+	return out
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // ErrNone is the error of Find without a data folder.
@@ -149,9 +198,13 @@ func (f *Folder) remove(name string) error {
 	return nil
 }
 
-// Purge deletes Magpie's files in the folder. Other files stay.
+// Purge deletes Magpie's files in the folder. Other files stay. It is an error, and everything
+// stays, if files have Magpie's names but Magpie did not make the folder.
 func (f *Folder) Purge() error {
-	for _, path := range []string{f.Services(), f.Blobs(), f.S3(), f.Demo(), f.file(secretsFile), f.file(runFile), f.file(devFile), f.Log(), f.Fakes(), f.file(lockFile)} {
+	if foreign := f.foreign(); len(foreign) > 0 {
+		return fmt.Errorf("delete data folder: %s has %s, which Magpie did not make; nothing was deleted", f.path, strings.Join(foreign, ", "))
+	}
+	for _, path := range append(f.names(), f.file(markFile)) {
 		if err := os.RemoveAll(path); err != nil {
 			return fmt.Errorf("delete data folder: %w", err)
 		}

@@ -220,6 +220,66 @@ func TestAFolderIsFoundFromASubfolder(t *testing.T) {
 	}
 }
 
+func TestAFolderOfAPersonIsNotTakenForData(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"demo/thesis.md", "s3/notes.md", "blobs/photo.png", "secrets.json", "services/readme.md", "magpie.log"} {
+		root := t.TempDir()
+		mine := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(mine), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(mine, []byte(`{"password":"mine"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		first, _, _ := strings.Cut(name, "/")
+		for range 2 {
+			if _, err := local.Make(root); err == nil || !strings.Contains(err.Error(), first) || !strings.Contains(err.Error(), "--data") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		found, err := local.Find(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := found.Purge(); err == nil || !strings.Contains(err.Error(), first) {
+			t.Errorf("purge with %s: %v", name, err)
+		}
+		if content, err := os.ReadFile(mine); err != nil || string(content) != `{"password":"mine"}` {
+			t.Errorf("%s: %q, %v", name, content, err)
+		}
+	}
+}
+
+func TestAPurgeDeletesWhatMagpieMadeAndNothingElse(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	mine := filepath.Join(root, "thesis.md")
+	if err := os.WriteFile(mine, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := local.Make(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Secrets(); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{f.Demo(), f.S3(), f.Blobs(), f.Fakes()} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again, err := local.Make(root); err != nil || again.Path() != f.Path() {
+		t.Fatalf("%v, %v", again, err)
+	}
+	if err := f.Purge(); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := os.ReadDir(root); err != nil || len(rest) != 1 || rest[0].Name() != "thesis.md" {
+		t.Errorf("%v, %v", rest, err)
+	}
+}
+
 func TestABackgroundProcessThatExitsIsReported(t *testing.T) {
 	t.Parallel()
 	f := folder(t)

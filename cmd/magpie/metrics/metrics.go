@@ -31,6 +31,9 @@ type Metrics struct {
 
 	calls       *prometheus.CounterVec
 	callSeconds *prometheus.HistogramVec
+
+	engineErrors  *prometheus.CounterVec
+	engineSeconds *prometheus.HistogramVec
 }
 
 // New returns the metrics of a process that runs a version of the program.
@@ -48,6 +51,8 @@ func New(version string) *Metrics {
 		items:           counters("sync", "items_total", "Items of the sync jobs that this process has ended, by outcome.", "outcome"),
 		calls:           counters("model", "calls_total", "Calls of models of other services, by outcome.", "kind", "model", "outcome"),
 		callSeconds:     histograms("model", "call_seconds", "Time until the end of a call of a model, for chat models until the beginning of the answer.", fast(), "kind", "model"),
+		engineErrors:    counters("engine", "errors_total", "Calls of the search engine that failed, by operation.", "operation"),
+		engineSeconds:   histograms("engine", "call_seconds", "Time until the end of a call of the search engine.", fast(), "operation"),
 	}
 	build := gauges("build", "info", "Always 1; the labels say what runs.", "version", "go_version")
 	build.WithLabelValues(version, runtime.Version()).Set(1)
@@ -55,7 +60,7 @@ func New(version string) *Metrics {
 		m.jobs.WithLabelValues(status) // the series are there before the first job has ended
 	}
 	m.registry.MustRegister(m.requests, m.requestSeconds, m.requestsRunning, m.tasks, m.taskSeconds, m.tasksRunning, m.jobs, m.jobSeconds, m.items,
-		m.calls, m.callSeconds, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		m.calls, m.callSeconds, m.engineErrors, m.engineSeconds, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/magpie-search/magpie/cmd/magpie/metrics"
 	"github.com/magpie-search/magpie/ent/syncjob"
+	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/model/llm/provider"
 	"github.com/magpie-search/magpie/internal/queue"
 	jobs "github.com/magpie-search/magpie/internal/syncjob"
@@ -178,6 +179,28 @@ func TestTheProgressOfModelChangesIsShown(t *testing.T) {
 	})
 }
 
+func TestTheEngineIsWatched(t *testing.T) {
+	t.Parallel()
+	m := metrics.New("test")
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	m.EngineCall("search")(t.Context(), nil)
+	m.EngineCall("search")(canceled, context.Canceled)
+	m.EngineCall("put")(t.Context(), errors.New("full"))
+	var err error
+	m.Projections(func() (index.ProjectionTotals, error) {
+		return index.ProjectionTotals{Building: 1, Ready: 2, LagChanges: 7, Lag: 90 * time.Second}, err
+	})
+	has(t, read(t, m), `magpie_engine_errors_total{operation="search"} 0`, `magpie_engine_errors_total{operation="put"} 1`,
+		`magpie_engine_call_seconds_count{operation="search"} 1`, `magpie_engine_collections{state="building"} 1`,
+		`magpie_engine_collections{state="ready"} 2`, `magpie_engine_collections{state="failed"} 0`, `magpie_engine_lag_changes 7`, `magpie_engine_lag_seconds 90`)
+	err = errors.New("PostgreSQL is away")
+	m.Projections(func() (index.ProjectionTotals, error) { return index.ProjectionTotals{}, err })
+	if got := read(t, m); strings.Contains(got, "magpie_engine_lag") {
+		t.Errorf("numbers that could not be read:\n%s", got)
+	}
+}
+
 func TestReadinessIsReadSeldom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -224,6 +247,8 @@ func TestMetricsKeepToTheConventions(t *testing.T) {
 		return []metrics.ModelChange{{Model: "m", Passages: new(1), Embedded: new(1)}}, nil
 	})
 	m.Ready(map[string]func(context.Context) error{"redis": func(context.Context) error { return nil }})
+	m.EngineCall("put")(t.Context(), errors.New("full"))
+	m.Projections(func() (index.ProjectionTotals, error) { return index.ProjectionTotals{}, nil })
 	problems, err := promlint.New(strings.NewReader(read(t, m))).Lint()
 	if err != nil {
 		t.Fatal(err)

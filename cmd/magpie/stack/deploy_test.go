@@ -133,6 +133,7 @@ func TestAlertsAndDashboardNameOnlyWhatIsExported(t *testing.T) {
 	s := start(t, map[string]string{"DATABASE_READ_URL": testkit.Database(t).AppURL}) // as a replica that was promoted: left out
 	m := s.app.Metrics
 	m.Task("sync")(nil)
+	m.EngineCall("put")(t.Context(), nil)
 	m.Calls("chat", "m").Begin(t.Context())(t.Context(), nil)
 	m.JobEnded(syncjob.Snapshot{Status: "COMPLETED"})
 	_, _ = io.Copy(io.Discard, s.request(http.MethodGet, "/v1/docs/search?query=a", "", nil).Body)

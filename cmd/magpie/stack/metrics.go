@@ -6,6 +6,7 @@ import (
 
 	"github.com/magpie-search/magpie/cmd/magpie/metrics"
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
+	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/live/connection"
 )
 
@@ -28,6 +29,11 @@ func processMetrics(app *wire.App) {
 	if len(app.Readers.Stats().Replicas) > 0 {
 		m.Replicas(app.Readers.Stats)
 	}
+	m.Projections(func() (index.ProjectionTotals, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), changesTimeout)
+		defer cancel()
+		return app.Index.ProjectionTotals(ctx)
+	})
 	m.Gauge("redis", "connections", "Open connections to Redis.", func() float64 {
 		return float64(app.Redis.PoolStats().TotalConns)
 	})

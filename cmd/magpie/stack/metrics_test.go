@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/magpie-search/magpie/cmd/magpie/stack"
 	"github.com/magpie-search/magpie/cmd/magpie/web"
+	"github.com/magpie-search/magpie/internal/testkit"
 )
 
 // checkMetrics fails where a response of /metrics does not keep to Prometheus'
@@ -53,6 +55,22 @@ func TestMetricsKeepToPrometheusConventions(t *testing.T) {
 	s := start(t)
 	if own := checkMetrics(t, s.request(http.MethodGet, "/metrics", "", nil)); len(own) < 29 {
 		t.Errorf("only %d metrics of Magpie's own: %v", len(own), own)
+	}
+}
+
+// With a replica, which was promoted here, and a search engine, which is away, there are further metrics.
+func TestMetricsOfReplicasAndTheEngineKeepToPrometheusConventions(t *testing.T) {
+	t.Parallel()
+	s := start(t, map[string]string{"DATABASE_READ_URL": testkit.Database(t).AppURL, "ENGINE_URL": "http://127.0.0.1:1", "ENGINE_API_KEY": "key"})
+	s.app.Metrics.EngineCall("put")(t.Context(), errors.New("away"))
+	own := checkMetrics(t, s.request(http.MethodGet, "/metrics", "", nil))
+	for _, name := range []string{
+		"database_reads_total", "database_replica_used", "database_replica_lag_seconds", "database_replica_lag_bytes",
+		"engine_searches_total", "engine_fallbacks_total", "engine_objects_total", "engine_errors_total", "engine_call_seconds",
+	} {
+		if !slices.Contains(own, "magpie_"+name) {
+			t.Errorf("%s is missing among %v", name, own)
+		}
 	}
 }
 

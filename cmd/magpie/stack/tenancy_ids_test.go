@@ -335,7 +335,7 @@ func (s *service) fingerprint(workspace string) map[string]string {
 	defer func() { _ = tx.Rollback(ctx) }()
 	var tables []string
 	err = tx.QueryRow(ctx, `select array_agg(c.relname::text order by c.relname) from pg_class c join pg_attribute a on a.attrelid = c.oid
-		where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and a.attname = 'workspace_id' and has_table_privilege(c.oid, 'select')
+		where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and a.attname = 'workspace_id' and has_table_privilege(c.oid, 'select')
 		and c.relname not like 'query\_%' and c.relname not in ('usage_counters', 'sessions', 'audit_entries')`).Scan(&tables)
 	if err != nil || len(tables) < 10 {
 		s.t.Fatal(tables, err)

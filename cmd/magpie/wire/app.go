@@ -69,6 +69,7 @@ import (
 	"github.com/magpie-search/magpie/internal/queue"
 	"github.com/magpie-search/magpie/internal/ratelimit"
 	"github.com/magpie-search/magpie/internal/search"
+	"github.com/magpie-search/magpie/internal/search/engine"
 	"github.com/magpie-search/magpie/internal/secret"
 	"github.com/magpie-search/magpie/internal/store"
 	"github.com/magpie-search/magpie/internal/store/replica"
@@ -105,19 +106,21 @@ type App struct {
 	// Fingerprints notices models that give other vectors than before.
 	Fingerprints *fingerprint.Fingerprints
 	Search       *search.Engine
-	Chat         *chat.Chat
-	Approvals    *approval.Store
-	Slack        *approvalslack.App // posts approvals
-	slackAPI     *slackapi.Client
-	mailAPI      *mailer.API
-	Runs         *run.Runs
-	Queries      *analytics.Log
-	Queue        *queue.Asynq
-	Bus          *syncjob.RedisBus
-	Jobs         *syncjob.Jobs
-	Grants       *oauth.Grants
-	Limiters     *throttle.Limiters
-	SignOn       *signon.SignOn
+	// Engine is the search engine of ENGINE_URL; nil without one.
+	Engine    engine.Backend
+	Chat      *chat.Chat
+	Approvals *approval.Store
+	Slack     *approvalslack.App // posts approvals
+	slackAPI  *slackapi.Client
+	mailAPI   *mailer.API
+	Runs      *run.Runs
+	Queries   *analytics.Log
+	Queue     *queue.Asynq
+	Bus       *syncjob.RedisBus
+	Jobs      *syncjob.Jobs
+	Grants    *oauth.Grants
+	Limiters  *throttle.Limiters
+	SignOn    *signon.SignOn
 	// SAML signs people in by a SAML identity provider.
 	SAML *signon.SAML
 	// Directory lets directories manage people by SCIM.
@@ -197,6 +200,9 @@ func (a *App) open(ctx context.Context) error {
 	if budget == 0 {
 		budget = -1
 	}
+	if err := a.openSearchEngine(ctx); err != nil {
+		return err
+	}
 	a.openQueryLog(ctx) // closed after its writers
 	options := search.Options{Log: a.Log, Readers: a.Readers, Memory: budget, Questions: embed.QuestionOptions{Timeout: a.Config.EmbeddingQueryTimeout}}
 	if a.Config.RerankBaseURL != "" || a.Config.RerankProvider != "" {
@@ -204,6 +210,7 @@ func (a *App) open(ctx context.Context) error {
 			return err
 		}
 	}
+	options.Distributed = a.distributedTier()
 	a.Search = search.New(a.DB.Pool, analyzer, a.Models, options)
 	a.closers = append(a.closers, func() error { a.Search.Close(); return nil })
 	a.Chat = chat.New(a.DB.Ent, a.Search, models, chat.Options{Log: a.Log, Analyzer: analyzer, Now: a.now})

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/magpie-search/magpie/internal/config"
@@ -33,7 +34,11 @@ func Embedders(c *config.Config, calls func(kind, model string) provider.Observe
 		}
 		embedders = append(embedders, embed.Watch(remote, time.Now, observe))
 	}
-	if models, err = embed.NewRegistry(append(embedders, embed.NewBuiltin())...); err != nil {
+	builtin, at := embed.NewBuiltin(), len(embedders)
+	if c.EmbeddingBaseURL == "" && c.EmbeddingModel == config.BuiltinEmbeddingModel {
+		at = 0
+	}
+	if models, err = embed.NewRegistry(slices.Insert(embedders, at, embed.Embedder(builtin))...); err != nil {
 		closeAll()
 		return nil, nil, fmt.Errorf("EMBEDDING_CONFIG: %w", err)
 	}

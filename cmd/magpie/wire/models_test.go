@@ -337,3 +337,25 @@ func TestTheTimeoutsOfModelsAreThoseOfTheSettings(t *testing.T) {
 		}
 	}
 }
+
+func TestTheBuiltinEmbeddingModelMayBeTheDefault(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "models.json")
+	if err := os.WriteFile(file, []byte(`[{"name": "local", "provider": "ollama", "dimensions": 8}]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]string{"": {"local", embed.BuiltinModel}, embed.BuiltinModel: {embed.BuiltinModel, "local"}} {
+		c, err := config.Load(config.Source{Environment: []string{"EMBEDDING_CONFIG=" + file, "EMBEDDING_MODEL=" + name}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		models, closeAll, err := wire.Embedders(c, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		closeAll()
+		if got := models.Names(); !slices.Equal(got, want) || models.Default().Model() != want[0] {
+			t.Errorf("with EMBEDDING_MODEL=%s: %q, want %q", name, got, want)
+		}
+	}
+}

@@ -55,7 +55,7 @@ func (a *App) Worker() *worker.Worker {
 		Concurrency: a.Concurrency(), Shutdown: a.Config.ShutdownTimeout, Stale: a.Config.WorkerLostAfter, Log: a.Log, Observe: a.Metrics.Task, Tracer: a.Tracer(),
 		Maintain: a.maintain, Purge: purge.New(a.Index, a.Files, purge.Options{Hooks: hooks, Now: a.now, Log: a.Log}), Permissions: engine,
 		Inbound: dispatcher, Subscriptions: hooks, EventSubscriptions: a.Events, Events: inbox.NewProcessor(a.Events, a.Automations, transcripts), Runs: a.Runs,
-		Automations: a.automations(), Approvals: a.Slack, Tools: a.Integrations,
+		Automations: a.automations(), Approvals: a.Slack, Tools: a.Integrations, Projection: a.projection(),
 	})
 }
 

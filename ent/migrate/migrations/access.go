@@ -71,7 +71,7 @@ select n.kind, n.name, r.rolname::text, r.rolsuper, pg_has_role(n.owner, 'usage'
        coalesce((select string_agg(distinct a.privilege_type, ' ' order by a.privilege_type) from aclexplode(n.acl) a, app where a.grantee = app.role), ''),
        coalesce((select string_agg(distinct a.privilege_type, ' ' order by a.privilege_type) from aclexplode(n.acl) a where a.grantee = 0), '')
 from named n join pg_roles r on r.oid = n.owner
-where not exists (select from pg_depend d where d.classid = n.class and d.objid = n.oid and d.deptype in ('e', 'i'))`
+where not exists (select from pg_depend d where d.classid = n.class and d.objid = n.oid and d.objsubid = 0 and d.deptype in ('e', 'i'))`
 
 // objects returns the tables, sequences and functions of the schema public. It omits those of extensions, and the sequences
 // of identity columns, which need no privilege and whose names vary.

@@ -65,7 +65,7 @@ func access(ctx context.Context, t *testing.T, db *sql.DB) string {
 		), g as (
 			select n.*, coalesce((select string_agg(privilege_type, ' ' order by privilege_type) from aclexplode(acl) where grantee = 'magpie_app'::regrole), '') as app,
 				coalesce((select string_agg(privilege_type, ' ' order by privilege_type) from aclexplode(acl) where grantee = 0), '') as public
-			from n where not exists (select from pg_depend where classid = n.class and objid = n.oid and deptype in ('e', 'i'))
+			from n where not exists (select from pg_depend where classid = n.class and objid = n.oid and objsubid = 0 and deptype in ('e', 'i'))
 		)
 		select concat_ws(E'\t', kind, name, app, public) from g order by kind collate "C", name`)
 	if err != nil {

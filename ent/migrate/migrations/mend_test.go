@@ -119,7 +119,7 @@ func TestUpByASuperuserGivesTheOwnerWhatARestoreTook(t *testing.T) {
 		t.Fatal(err)
 	}
 	execute(t, admin, `do $$ declare o text; begin
-		for o in select format('alter table %I owner to postgres', relname) from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
+		for o in select format('alter table %I owner to postgres', relname) from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
 			union all select format('alter function %s owner to postgres', oid::regprocedure) from pg_proc where proname like 'magpie\_%'
 		loop execute o; end loop; end $$`)
 	mismatch(t, migrations.Up(t.Context(), owner), "belongs to postgres, and magpie_owner may not change it", "run magpie migrate up once with a superuser's login")
@@ -127,7 +127,7 @@ func TestUpByASuperuserGivesTheOwnerWhatARestoreTook(t *testing.T) {
 		t.Fatal(err)
 	}
 	var foreign int
-	if err := admin.QueryRowContext(t.Context(), `select (select count(*) from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'S', 'i') and relowner <> 'magpie_owner'::regrole)
+	if err := admin.QueryRowContext(t.Context(), `select (select count(*) from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'S', 'i', 'I') and relowner <> 'magpie_owner'::regrole)
 		+ (select count(*) from pg_proc where proname like 'magpie\_%' and proowner <> 'magpie_owner'::regrole)`).Scan(&foreign); err != nil {
 		t.Fatal(err)
 	}

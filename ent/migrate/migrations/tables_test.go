@@ -18,7 +18,7 @@ func TestTablesAreThoseOfANewDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(t.Context()) }()
-	rows, err := conn.Query(t.Context(), `select relname::text from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> 'goose_db_version' order by 1`)
+	rows, err := conn.Query(t.Context(), `select relname::text from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition and relname <> 'goose_db_version' order by 1`)
 	if err != nil {
 		t.Fatal(err)
 	}

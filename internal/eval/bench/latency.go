@@ -77,9 +77,16 @@ func Load(ctx context.Context, clients int, duration time.Duration, ask Ask) Lat
 		failures = append(failures, shares[i].errors...)
 		found += shares[i].found
 	}
+	l := summarizeCalls(durations, failures, found, elapsed)
+	l.Clients = clients
+	return l
+}
+
+// summarizeCalls returns the figures of calls: the durations of those that succeeded, which it
+// sorts, the errors of the others, the number of all results, and the time of all together.
+func summarizeCalls(durations []time.Duration, failures []error, found int, elapsed time.Duration) Latencies {
 	l := Summarize(durations)
-	l.Clients, l.Errors = clients, len(failures)
-	if len(failures) > 0 {
+	if l.Errors = len(failures); l.Errors > 0 {
 		l.Error = failures[0].Error()
 	}
 	if l.Calls > 0 {

@@ -25,6 +25,7 @@ type SearchOptions struct {
 	Questions int           // the most different questions
 	Baseline  bool          // also measure a Baseline
 	Rounds    int           // pairs of measurements of SearchUnderSync
+	Tiers     []Tier        // where the collection is searched, one after the other
 }
 
 // Every search of the benchmarks has these parameters.
@@ -43,6 +44,7 @@ type searchRun struct {
 	filler    *filler
 	questions []string
 	baseline  *Baseline // nil without one
+	markers   int       // words that documents of catch-ups got
 }
 
 // Search measures searches at several sizes of a collection, with several filters
@@ -66,20 +68,20 @@ func Search(ctx context.Context, s *Stack, text Text, o SearchOptions) (*SearchR
 		defer run.baseline.Close()
 	}
 	for _, passages := range o.Passages {
-		size, err := run.measureSize(ctx, passages)
+		sizes, err := run.measureSize(ctx, passages)
 		if err != nil {
 			return nil, fmt.Errorf("%d passages: %w", passages, err)
 		}
-		result.Sizes = append(result.Sizes, size)
+		result.Sizes = append(result.Sizes, sizes...)
 	}
 	result.Budgets = result.budgets()
 	return result, nil
 }
 
-// measureSize grows the collection and measures. The server and the baseline are
-// not busy at the same time.
-func (r *searchRun) measureSize(ctx context.Context, passages int) (size *SearchSize, err error) {
-	size = &SearchSize{}
+// measureSize grows the collection and measures each tier. The servers and the baseline
+// are not busy at the same time.
+func (r *searchRun) measureSize(ctx context.Context, passages int) (sizes []*SearchSize, err error) {
+	size := &SearchSize{}
 	_, before := r.filler.stored()
 	elapsed, err := r.filler.grow(ctx, passages)
 	if err != nil {
@@ -97,13 +99,17 @@ func (r *searchRun) measureSize(ctx context.Context, passages int) (size *Search
 		return nil, err
 	}
 	size.Settling = time.Since(start)
-	if err := r.measureServer(ctx, size); err != nil {
-		return nil, err
+	for _, tier := range r.Tiers {
+		measured := *size
+		if err := r.measureTier(ctx, tier, &measured); err != nil {
+			return nil, fmt.Errorf("tier %s: %w", tier, err)
+		}
+		sizes = append(sizes, &measured)
 	}
 	if r.baseline == nil {
-		return size, nil
+		return sizes, nil
 	}
-	return size, r.measureBaseline(ctx, size)
+	return sizes, r.measureBaseline(ctx, sizes)
 }
 
 // measureServer measures a server that it starts.
@@ -140,7 +146,7 @@ func (r *searchRun) measureServer(ctx context.Context, size *SearchSize) (err er
 			size.Searches = append(size.Searches, SearchComparison{
 				Filter: filter.Name, Share: float64(r.filler.selected[filter.Name]) / float64(size.Passages), Clients: clients, Magpie: l,
 			})
-			r.stack.Display.Note("%d passages, filter %s, %s: %.0f searches/s, p50 %s, p99 %s", size.Passages, filter.Name,
+			r.stack.Display.Note("%d passages, %s, filter %s, %s: %.0f searches/s, p50 %s, p99 %s", size.Passages, size.Tier, filter.Name,
 				humanize.Count(clients, "client"), l.PerSecond, humanize.Milliseconds(l.P50), humanize.Milliseconds(l.P99))
 		}
 	}
@@ -271,7 +277,8 @@ func (r *searchRun) measureCatchUp(ctx context.Context, srv *server, size *Searc
 		if r.filler.rejected[d.Name] {
 			continue
 		}
-		word := Marker(size.Passages + i)
+		r.markers++
+		word := Marker(r.markers)
 		stored, id, err := r.filler.store(ctx, d, "It says "+word+" now.")
 		if errors.Is(err, errNoText) {
 			continue
@@ -321,7 +328,8 @@ func finds(ctx context.Context, rest *client.REST, word string, id uuid.UUID) (b
 
 // measureBaseline fills the baseline with the same passages and measures it over
 // the protocol of the database, from this process.
-func (r *searchRun) measureBaseline(ctx context.Context, size *SearchSize) error {
+func (r *searchRun) measureBaseline(ctx context.Context, sizes []*SearchSize) error {
+	size := sizes[0]
 	if err := r.baseline.Reset(ctx); err != nil {
 		return err
 	}
@@ -353,6 +361,12 @@ func (r *searchRun) measureBaseline(ctx context.Context, size *SearchSize) error
 			return err
 		}
 		search.Baseline = &l
+	}
+	for _, other := range sizes[1:] {
+		other.BaselineCopy, other.BaselineIndex = size.BaselineCopy, size.BaselineIndex
+		for i := range other.Searches {
+			other.Searches[i].Baseline = size.Searches[i].Baseline
+		}
 	}
 	return nil
 }

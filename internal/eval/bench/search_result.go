@@ -20,20 +20,24 @@ type SearchResult struct {
 
 // A SearchSize is the measurement at one size of the collection.
 type SearchSize struct {
-	Passages  int `json:"passages"`
-	Documents int `json:"documents"`
+	Tier      Tier `json:"tier"`
+	Passages  int  `json:"passages"`
+	Documents int  `json:"documents"`
 	// LeftOut are the generated documents without text. They are not in Documents.
 	LeftOut    int `json:"documentsLeftOut"`
 	Duplicates int `json:"duplicatePassages"`
 	// Added are the passages that this size added. Ingest is their rate per second,
 	// from text to searchable.
-	Added     int                `json:"addedPassages"`
-	Ingest    float64            `json:"ingestPassagesPerSecond"`
-	Settling  time.Duration      `json:"vacuumAndIndexesNanoseconds"`
-	ColdStart ColdStart          `json:"cold"`
-	Memory    SearchMemory       `json:"memory"`
-	CatchUp   CatchUp            `json:"catchUp"`
-	Searches  []SearchComparison `json:"searches"`
+	Added    int           `json:"addedPassages"`
+	Ingest   float64       `json:"ingestPassagesPerSecond"`
+	Settling time.Duration `json:"vacuumAndIndexesNanoseconds"`
+	// Projection is the time until every replica of the search engine was known to have
+	// the collection, or what was new in it; 0 in another tier.
+	Projection time.Duration      `json:"projectionNanoseconds,omitempty"`
+	ColdStart  ColdStart          `json:"cold"`
+	Memory     SearchMemory       `json:"memory"`
+	CatchUp    CatchUp            `json:"catchUp"`
+	Searches   []SearchComparison `json:"searches"`
 	// BaselineCopy and BaselineIndex are the times to fill and to index the table of
 	// the baseline.
 	BaselineCopy  time.Duration `json:"baselineCopyNanoseconds,omitempty"`

@@ -32,6 +32,8 @@ type Stack struct {
 	Parser   *parse.Parser
 	Embedder embed.Embedder
 	Index    *index.Store
+	// NewWorkspace creates a workspace and returns the stack as its own.
+	NewWorkspace func(ctx context.Context, name string) (*Stack, error)
 	// StartJob queues a sync of a connector and returns the id of the job.
 	StartJob func(ctx context.Context, connector uuid.UUID) (uuid.UUID, error)
 	// ClaimJob claims an attempt at a job, as a worker does.
@@ -77,7 +79,7 @@ func (s *Stack) createTarget(ctx context.Context, name string) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	t := target{collection: connector.Collection.ID, connector: connector.ID}
+	t := target{collection: connector.CollectionID, connector: connector.ID}
 	t.key, err = createKey(ctx, s.Client, t.collection)
 	return t, err
 }

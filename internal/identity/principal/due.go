@@ -30,11 +30,14 @@ func (s *Store) DueGroups(ctx context.Context, limit int) ([]ConnectorKey, error
 const minGroupsAge = time.Minute
 
 // ExpediteGroups makes a connector's groups due if one of the given groups is
-// unknown. Groups that are younger than a minute become due when they are a minute
-// old.
+// unknown: as soon as they are a minute old, the first ones at once, because they
+// may have been read before the first document. While they are being read, or wait
+// after a failure, Commit or the next reading sees to it.
 func (s *Store) ExpediteGroups(ctx context.Context, d ConnectorKey, groups []string) error {
-	_, err := s.pool.Exec(ctx, `update connectors k set groups_due_at = greatest(now(), coalesce(k.groups_at, now()) + $4::interval)
-		where k.id = $1 and k.workspace_id = $2 and k.groups_due_at > greatest(now(), coalesce(k.groups_at, now()) + $4::interval)
+	_, err := s.pool.Exec(ctx, `update connectors k set groups_wanted_at = now(), groups_due_at = case
+			when k.groups_attempt > k.groups_generation then k.groups_due_at
+			else least(k.groups_due_at, greatest(now(), case when k.groups_generation > 1 then k.groups_at + $4::interval end)) end
+		where k.id = $1 and k.workspace_id = $2 and k.groups_due_at is not null
 			and exists (select from unnest($3::text[]) as g (name) where not exists
 				(select from principal_groups p where p.connector_id = k.id and p.generation = k.groups_generation and p.principal = g.name))`,
 		d.Connector, d.Workspace, groups, minGroupsAge)

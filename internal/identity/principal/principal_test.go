@@ -20,6 +20,9 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
+// lease is how long a reading may take for a page.
+const lease = 15 * time.Minute
+
 type fixture struct {
 	*testing.T
 	db    *store.DB
@@ -265,6 +268,61 @@ func TestEachDueConnectorIsReturnedOnce(t *testing.T) {
 	if len(got) != 2 || got[p.connector] != 1 || got[second.connector] != 1 {
 		t.Errorf("taken were %v, not %v and %v", got, p.connector, second.connector)
 	}
+}
+
+func TestAnUnknownGroupIsReadEarly(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p := f.workspace()
+	key := principal.ConnectorKey{Workspace: p.workspace, Connector: p.connector}
+	expedite := func(groups ...string) { f.Helper(); f.must(f.store.ExpediteGroups(p.ctx, key, groups)) }
+	// due checks the time until the groups are due.
+	due := func(least, most time.Duration) {
+		f.Helper()
+		var left time.Duration
+		f.must(f.db.Pool.QueryRow(f.Context(), "select groups_due_at - now() from connectors where id = $1", p.connector).Scan(&left))
+		if left < least-10*time.Second || left > most {
+			f.Errorf("the groups are due in %s, not in %s to %s", left, least, most)
+		}
+	}
+	begin := func() *principal.Reading {
+		f.Helper()
+		r, err := f.store.Begin(p.ctx, p.scope, p.connector)
+		f.must(err)
+		return r
+	}
+	// The first reading began before the first document.
+	r := begin()
+	expedite("group:a")
+	due(lease, lease)
+	f.must(r.Commit(p.ctx))
+	due(0, 0)
+	f.read(p, group("a"))
+	due(principal.RefreshInterval, principal.RefreshInterval)
+	expedite("group:a")
+	due(principal.RefreshInterval, principal.RefreshInterval)
+	expedite("group:a", "group:b")
+	due(time.Minute, time.Minute)
+	expedite("group:b")
+	due(time.Minute, time.Minute)
+
+	r = begin() // of a
+	expedite("group:b")
+	f.must(r.Add(p.ctx, []principal.Group{group("a")}))
+	due(lease, lease) // no second one starts meanwhile
+	f.must(r.Commit(p.ctx))
+	due(time.Minute, time.Minute)
+	r = begin()
+	f.must(r.Fail(p.ctx, "too many requests", time.Hour))
+	expedite("group:b")
+	due(time.Hour, time.Hour)
+
+	late := f.connector(p)
+	key.Connector, p.connector = late.connector, late.connector
+	f.read(p)
+	due(principal.RefreshInterval, principal.RefreshInterval)
+	expedite("group:a") // another connector has it
+	due(0, 0)
 }
 
 func TestExplainNamesTheRule(t *testing.T) {

@@ -104,12 +104,15 @@ func (r *Reading) Add(ctx context.Context, groups []Group) error {
 	return nil
 }
 
-// Commit replaces the old set and schedules the next reading. The error wraps
+// Commit replaces the old set and schedules the next reading, an early one if an
+// unknown group was met since the beginning (ExpediteGroups). The error wraps
 // ErrSuperseded if a later reading has started.
 func (r *Reading) Commit(ctx context.Context) error {
 	tag, err := r.store.pool.Exec(ctx, `update connectors set groups_generation = $3, groups_at = $4::timestamptz, groups_failure = null,
-			groups_due_at = $4::timestamptz + $5::interval where id = $1 and workspace_id = $2 and groups_attempt = $3`,
-		r.connector, r.workspace, r.number, r.startedAt, r.store.opt.RefreshInterval)
+			groups_due_at = case when groups_wanted_at is null or groups_wanted_at < $4::timestamptz then $4::timestamptz + $5::interval
+				when groups_generation = 0 then now() else $4::timestamptz + $6::interval end
+		where id = $1 and workspace_id = $2 and groups_attempt = $3`,
+		r.connector, r.workspace, r.number, r.startedAt, r.store.opt.RefreshInterval, minGroupsAge)
 	if err == nil && tag.RowsAffected() == 0 {
 		err = errors.Join(ErrSuperseded, r.deleteOld(ctx))
 	}

@@ -121,7 +121,8 @@ func (f *Fingerprints) Compare(ctx context.Context, model embed.Embedder) error 
 	vectors, err := model.Embed(ctx, sentences(), embed.Passage)
 	var failure *provider.Error
 	switch {
-	case found && errors.As(err, &failure) && failure.Advice != "": // another length
+	// An invalid response with advice is one of another length; missing credentials have advice, too.
+	case found && errors.As(err, &failure) && failure.Kind == provider.KindInvalid && failure.Advice != "":
 		return errors.Join(f.note(ctx, model.Model(), failure.Advice), err)
 	case err != nil:
 		return fmt.Errorf("embed the sentences of the fingerprint: %w", err)

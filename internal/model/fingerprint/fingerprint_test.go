@@ -156,6 +156,23 @@ func TestAServiceOfAnotherLengthIsNoted(t *testing.T) {
 	}
 }
 
+func TestCredentialsThatEndAreNoOtherVectors(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	model := &fakeModel{name: "attached", dimensions: 8, seed: "a"}
+	f := w.fingerprints(t, fingerprint.Options{}, model)
+	if err := f.Compare(t.Context(), model); err != nil {
+		t.Fatal(err)
+	}
+	model.err = &provider.Error{Kind: provider.KindAuth, Advice: "Set the credentials of the cloud."}
+	if err := f.Compare(t.Context(), model); !errors.Is(err, model.err) || w.reason(t, "attached") != "" {
+		t.Errorf("error %v, noted %q", err, w.reason(t, "attached"))
+	}
+	if strings.Contains(w.log.String(), "other vectors than before") {
+		t.Errorf("log: %s", &w.log)
+	}
+}
+
 func TestModelsThatCollectionsUseAreWatched(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

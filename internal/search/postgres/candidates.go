@@ -21,10 +21,10 @@ const matchesQuery = "select place, hits, similarity from magpie_hits($1, $2, $3
 
 // An accessPath is a way to find passages, see magpie_passages.
 type accessPath struct {
-	name      string
-	query     string
-	documents []uuid.UUID
-	limit     int
+	name  string
+	query string
+	ids   []uuid.UUID // of documents, or of passages for "named"
+	limit int
 }
 
 // Candidates implements rank.Source. For passages of earlier answers it reads only the
@@ -38,15 +38,27 @@ func (s *Source) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candid
 	if err != nil {
 		return nil, err
 	}
+	return s.candidates(ctx, r, c, paths)
+}
+
+// CandidatesOf is Candidates with a choice from the given passages only, as far as they are
+// in the collection and the filter selects them.
+func (s *Source) CandidatesOf(ctx context.Context, r *rank.Request, passages []uuid.UUID) ([]rank.Candidate, error) {
+	return s.candidates(ctx, r, newCollector(r), []accessPath{{name: "named", ids: passages}})
+}
+
+// candidates reads the passages of access paths and of the earlier answers, and chooses those
+// that the request asks for.
+func (s *Source) candidates(ctx context.Context, r *rank.Request, c *collector, paths []accessPath) ([]rank.Candidate, error) {
 	var embedding *pgvector.HalfVector
 	if len(r.Vector) > 0 {
 		v := pgvector.NewHalfVector(r.Vector)
 		embedding = &v
 	}
 	bySimilarity := 0 // c.candidates[:bySimilarity] were not found by words alone
-	err = s.query(ctx, func(b *pgx.Batch) {
+	err := s.query(ctx, func(b *pgx.Batch) {
 		for _, p := range paths {
-			b.Queue(passagesQuery, s.workspace, s.collection, s.filter, c.terms, s.model, embedding, p.name, p.query, p.documents, p.limit).
+			b.Queue(passagesQuery, s.workspace, s.collection, s.filter, c.terms, s.model, embedding, p.name, p.query, p.ids, p.limit).
 				Query(func(rows pgx.Rows) error {
 					err := c.readPassages(rows)
 					if p.name != "words" {
@@ -88,7 +100,7 @@ func (s *Source) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candid
 func (s *Source) accessPaths(ctx context.Context, r *rank.Request, c *collector) ([]accessPath, error) {
 	similar, lexical := len(r.Vector) > 0 && r.TopSimilar > 0, len(r.Words) > 0 && r.TopLexical > 0
 	if s.selection.documents != nil && (similar || lexical) {
-		return []accessPath{{name: "documents", documents: s.selection.documents}}, nil
+		return []accessPath{{name: "documents", ids: s.selection.documents}}, nil
 	}
 	var paths []accessPath
 	if similar {

@@ -216,6 +216,17 @@ func (c *Cache) Snapshot(ctx context.Context, scope viewer.Scope, state index.St
 	return nil, ErrLoading
 }
 
+// Drop forgets the index of a collection of a workspace, unless it is being read. The next
+// search reads it anew.
+func (c *Cache) Drop(workspace, collection uuid.UUID) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	k := key{workspace, collection}
+	if e := c.entries[k]; e != nil && e.read == nil {
+		delete(c.entries, k)
+	}
+}
+
 // warmAttempts is the number of times that Warm waits for a load.
 const warmAttempts = 10
 

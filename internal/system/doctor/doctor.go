@@ -22,8 +22,11 @@ const (
 	Error   Status = "error"
 )
 
-// timeout bounds one check.
-const timeout = 10 * time.Second
+// timeout bounds one check, serviceTimeout what one service of models may take of theirs.
+const (
+	timeout        = 10 * time.Second
+	serviceTimeout = 3 * time.Second
+)
 
 // A Finding is a line of the report. Its texts contain no secret of the settings.
 type Finding struct {
@@ -49,6 +52,8 @@ type Options struct {
 	Config *config.Config
 	Redis  func(address string) (redis.UniversalClient, error)
 	Blobs  func(context.Context) (blob.Store, error)
+	// Engine returns the nodes of the search engine.
+	Engine func(context.Context) ([]EngineNode, error)
 	// HTTP asks models and the address of the service.
 	HTTP *http.Client
 	Now  func() time.Time
@@ -74,7 +79,7 @@ func (r *report) add(status Status, form, action string, values []any) {
 	})
 }
 
-// Run makes all checks, each with a limit of its own.
+// Run makes all checks, each with a limit of its own, and that of models with one for each service.
 func Run(ctx context.Context, o Options) []Finding {
 	r := &report{Options: o}
 	for _, c := range []struct {
@@ -85,6 +90,7 @@ func Run(ctx context.Context, o Options) []Finding {
 		{"postgresql", r.postgres},
 		{"replicas", r.replicas},
 		{"schema", r.schema},
+		{"search engine", r.engine},
 		{"redis", r.redis},
 		{"blob store", r.blobs},
 		{"mail", r.mail},
@@ -96,6 +102,10 @@ func Run(ctx context.Context, o Options) []Finding {
 			return r.findings
 		}
 		r.check = c.name
+		if c.name == "models" {
+			c.do(ctx)
+			continue
+		}
 		limited, cancel := context.WithTimeout(ctx, timeout)
 		c.do(limited)
 		cancel()

@@ -36,6 +36,8 @@ type fixture struct {
 	settings map[string]string
 	offset   time.Duration // of the clock of this machine
 	blobs    func(context.Context) (blob.Store, error)
+	nodes    []doctor.EngineNode
+	away     error // of the search engine
 }
 
 func install(t *testing.T) *fixture {
@@ -65,8 +67,9 @@ func (f *fixture) findings() []doctor.Finding {
 		f.t.Fatal(err)
 	}
 	found := doctor.Run(f.t.Context(), doctor.Options{
+		Engine: func(context.Context) ([]doctor.EngineNode, error) { return f.nodes, f.away },
 		Config: c, Blobs: f.blobs, Now: func() time.Time { return time.Now().Add(f.offset) },
-		HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second},
+		HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 		Redis: func(address string) (redis.UniversalClient, error) {
 			o, err := redis.ParseURL(address)
 			if err != nil {
@@ -102,6 +105,37 @@ func (f *fixture) execute(statements ...string) {
 	}
 }
 
+// engine sets up a search engine, whose nodes cannot be asked for a reason that is not "".
+func (f *fixture) engine(reason string) {
+	f.settings["ENGINE_URL"], f.settings["ENGINE_API_KEY"] = "http://127.0.0.1:1", "canary2"
+	f.nodes = []doctor.EngineNode{{"a", "1.39.0", true}, {"b", "1.39.0", true}}
+	if reason != "" {
+		f.away = errors.New(reason)
+	}
+}
+
+// projected adds a collection to the search engine, and changes its row.
+func (f *fixture) projected(change string) {
+	const id = "00000000-0000-0000-0000-00000000000a"
+	f.execute("insert into workspaces (id, created_at, updated_at, name) values ('"+id+"', now(), now(), 'W')",
+		"insert into collections (id, created_at, updated_at, workspace_id, name, embedding_model) values ('"+id+"', now(), now(), '"+id+"', 'C', 'm')",
+		"insert into engine_collections (collection_id, workspace_id, class, class_generation, index_generation, model, dimensions, shards, replicas, history) values ('"+id+"', '"+id+"', 'M1', 1, 0, 'm', 0, 0, 1, '')",
+		"update engine_collections set "+change)
+}
+
+func TestASearchEngineIsChecked(t *testing.T) {
+	t.Parallel()
+	f := install(t)
+	if found := f.findings(); of(found, "search engine", doctor.OK)+of(found, "search engine", doctor.Error) != "" {
+		t.Errorf("without one: %+v", found)
+	}
+	f.engine("")
+	f.projected("state = 'READY'")
+	if text := of(f.findings(), "search engine", doctor.OK); !strings.Contains(text, "2 nodes of version 1.39.0") || !strings.Contains(text, "1 collection in the search engine") {
+		t.Errorf("in order: %s", text)
+	}
+}
+
 // of returns the findings of a check with a status.
 func of(found []doctor.Finding, check string, status doctor.Status) (all string) {
 	for _, f := range found {
@@ -127,17 +161,48 @@ func TestAnInstallationInOrderHasNoErrors(t *testing.T) {
 	}
 }
 
-// Models that are reached by credentials of a cloud are asked by the first call alone.
-func TestModelsOfCloudsAreNotAsked(t *testing.T) {
+// models sets files of models.
+func (f *fixture) models(chat, embedding string) {
+	f.t.Helper()
+	for name, text := range map[string]string{"LLM_CONFIG": chat, "EMBEDDING_CONFIG": embedding} {
+		f.settings[name] = filepath.Join(f.t.TempDir(), "models.json")
+		if err := os.WriteFile(f.settings[name], []byte(text), 0o600); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+}
+
+// Models that are reached by credentials of a cloud, or at the address of their provider, are asked by the first call alone.
+func TestModelsOfProvidersAreNotAsked(t *testing.T) {
 	t.Parallel()
 	f := install(t)
-	file := filepath.Join(t.TempDir(), "models.json")
-	if err := os.WriteFile(file, []byte(`[{"name": "claude", "provider": "bedrock", "region": "eu-central-1", "model": "anthropic.claude"}]`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f.settings["LLM_CONFIG"] = file
-	if wrong := of(f.findings(), "models", doctor.Error); wrong != "" {
+	f.models(`[{"name": "claude", "provider": "bedrock", "region": "eu-central-1", "model": "anthropic.claude"}, {"name": "near", "provider": "ollama"}]`,
+		`[{"name": "voyage", "provider": "voyage", "api_key": "canary", "dimensions": 8}]`)
+	f.settings["RERANK_PROVIDER"], f.settings["RERANK_API_KEY"], f.settings["RERANK_MODEL"] = "jina", "canary", "m"
+	found := f.findings()
+	if wrong := of(found, "models", doctor.Error); wrong != "" {
 		t.Error(wrong)
+	}
+	for _, name := range []string{"chat model claude", "chat model near", "embedding model voyage", "reranker"} {
+		if !strings.Contains(of(found, "models", doctor.OK), "The service of the "+name+" is not asked") {
+			t.Errorf("nothing is said of the %s: %+v", name, found)
+		}
+	}
+}
+
+func TestAServiceThatHangsUsesUpNoTimeOfOthers(t *testing.T) {
+	t.Parallel()
+	f := install(t)
+	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	t.Cleanup(hanging.Close)
+	f.models(`[{"name": "away", "provider": "openai", "base_url": "`+hanging.URL+`"}]`,
+		`[{"name": "there", "provider": "tei", "base_url": "`+f.settings["BASE_URL"]+`", "dimensions": 8}]`)
+	found := f.findings()
+	if wrong := of(found, "models", doctor.Error); !strings.Contains(wrong, "chat model away cannot be reached") || strings.Contains(wrong, "there") {
+		t.Errorf("wrong: %s", wrong)
+	}
+	if right := of(found, "models", doctor.OK); !strings.Contains(right, "embedding model there answers") {
+		t.Errorf("right: %s", right)
 	}
 }
 
@@ -158,6 +223,23 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 			f.execute("delete from goose_db_version where version_id = (select max(version_id) from goose_db_version)")
 		}, "schema", doctor.Error, []string{"older than this program", "magpie migrate up"}},
 		"the primary as a replica": {func(f *fixture) { f.settings["DATABASE_READ_URL"] = f.db.AppURL }, "replicas", doctor.Warning, []string{"not in recovery"}},
+		"no search engine":         {func(f *fixture) { f.engine("refused by canary2") }, "search engine", doctor.Error, []string{"cannot be reached", "ENGINE_URL"}},
+		"an engine without nodes": {func(f *fixture) {
+			f.engine("")
+			f.nodes = nil
+		}, "search engine", doctor.Error, []string{"no node"}},
+		"a node is away": {func(f *fixture) {
+			f.engine("")
+			f.nodes[1].Healthy = false
+		}, "search engine", doctor.Warning, []string{"1 of 2 nodes", "b"}},
+		"an engine that refuses": {func(f *fixture) {
+			f.engine("")
+			f.projected("state = 'FAILED'")
+		}, "search engine", doctor.Warning, []string{"1 of the collections", "log"}},
+		"an engine that is behind": {func(f *fixture) {
+			f.engine("")
+			f.projected("state = 'READY', behind_since = now() - interval '20 minutes'")
+		}, "search engine", doctor.Warning, []string{"not confirmed changes for", "worker"}},
 		"no replica": {func(f *fixture) {
 			f.settings["DATABASE_READ_URL"] = "postgres://me:canary@127.0.0.1:1/magpie,postgres://me:canary2@127.0.0.1:1/magpie"
 		}, "replicas", doctor.Error, []string{"cannot be reached", "DATABASE_READ_URL"}},

@@ -55,7 +55,8 @@ func (r *report) mail(ctx context.Context) {
 }
 
 // models asks each service of models for its list, which costs nothing. Those that are reached by other credentials than
-// a key, or have no list under their address, are asked by the first call alone.
+// a key, have no list under their address, or are at the address of their provider, are asked by the first call alone.
+// Each may take serviceTimeout, so that one that hangs uses up no time of the others.
 func (r *report) models(ctx context.Context) {
 	if r.HTTP == nil {
 		return
@@ -65,7 +66,11 @@ func (r *report) models(ctx context.Context) {
 	}
 	asked := map[string]bool{}
 	list := func(kind Known, name, provider, address string, key config.Secret) {
+		if address == "" && provider == "" {
+			return // there is none
+		}
 		if address == "" {
+			r.notAsked(kind, name)
 			return
 		}
 		header := http.Header{}
@@ -80,6 +85,7 @@ func (r *report) models(ctx context.Context) {
 				header.Set("Authorization", "Bearer "+key.Reveal())
 			}
 		default:
+			r.notAsked(kind, name)
 			return
 		}
 		if id := address + key.Reveal(); !asked[id] {
@@ -96,8 +102,14 @@ func (r *report) models(ctx context.Context) {
 	list("reranker", "", r.Config.RerankProvider, r.Config.RerankBaseURL, r.Config.RerankAPIKey)
 }
 
+func (r *report) notAsked(kind Known, name string) {
+	r.ok("The service of the %s%s is not asked: the first call tells whether it works.", kind, name)
+}
+
 // service asks a service of a kind; the name of the model follows after a space. Some know no list of models, which is as good as one.
 func (r *report) service(ctx context.Context, kind Known, name, address string, header http.Header) {
+	ctx, cancel := context.WithTimeout(ctx, serviceTimeout)
+	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
 		r.fail("The address of the %s%s cannot be used.", "Correct it.", kind, name)

@@ -27,7 +27,8 @@ func (b *bundle) database(ctx context.Context) {
 	b.query(ctx, "migrations.json", nil, `select version_id, is_applied, tstamp from goose_db_version where version_id > 0 order by id`)
 	b.query(ctx, "postgresql.json", []string{"name", "setting", "unit", "source"}, `select name, setting, unit, source from pg_settings where name = any($1) order by name`, postgresSettings())
 	b.query(ctx, "tables.json", []string{"relname"}, `select relname::text, n_live_tup, n_dead_tup, pg_total_relation_size(relid) as bytes, seq_scan, idx_scan, last_vacuum, last_autovacuum, last_analyze, last_autoanalyze
-		from pg_stat_user_tables where schemaname = 'public' and relname = any($1) order by relname`, tables)
+		from pg_stat_user_tables where schemaname = 'public' and (relname = any($1) or relid in (
+			select i.inhrelid from pg_inherits i join pg_class c on c.oid = i.inhparent where c.relname = any($1))) order by relname`, tables)
 	b.query(ctx, "extensions.json", []string{"extname", "extversion"}, `select extname::text, extversion from pg_extension order by extname`)
 	b.query(ctx, "connectors.json", []string{"type", "status", "sync_strategy"},
 		`select id, workspace_id, collection_id, type, status, enabled, sync_strategy, last_sync, next_sync_at, last_error from connectors order by id`)

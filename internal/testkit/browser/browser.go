@@ -20,6 +20,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
@@ -185,6 +186,19 @@ func (b *Tab) Clean() {
 	if len(b.problems) > 0 {
 		b.t.Errorf("the page's console: %s", strings.Join(b.problems, "; "))
 	}
+}
+
+// Open opens another address. It returns when the page has begun, without waiting for
+// what the page loads.
+func (b *Tab) Open(address string) {
+	b.t.Helper()
+	b.Do(chromedp.ActionFunc(func(ctx context.Context) error {
+		_, _, reason, _, err := page.Navigate(address).Do(ctx)
+		if err == nil && reason != "" {
+			err = fmt.Errorf("open %s: %s", address, reason)
+		}
+		return err
+	}))
 }
 
 // Do runs actions within a minute.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"runtime/debug"
 	"strings"
 	"time"
 )
@@ -69,12 +70,7 @@ func billOfMaterials(program, version string, at time.Time) ([]byte, error) {
 		out.Metadata.Properties = append(out.Metadata.Properties, property{"go:build:" + s.Key, s.Value})
 	}
 	for _, d := range info.Deps {
-		if d.Replace != nil {
-			d = d.Replace
-		}
-		c := module("library", d.Path, d.Version)
-		c.Properties = []property{{"go:sum", d.Sum}}
-		out.Components = append(out.Components, c)
+		out.Components = append(out.Components, linked(d))
 	}
 	uses := dependency{Ref: main.Ref}
 	for _, c := range out.Components {
@@ -86,6 +82,22 @@ func billOfMaterials(program, version string, at time.Time) ([]byte, error) {
 		return nil, fmt.Errorf("write the list of modules: %w", err)
 	}
 	return append(text, '\n'), nil
+}
+
+// linked describes a module of the program: the one that replaced it, with the sum of go.sum, or itself if a folder
+// did, which has neither a version nor a sum.
+func linked(d *debug.Module) component {
+	if d.Replace != nil && d.Replace.Sum == "" {
+		c := module("library", d.Path, d.Version)
+		c.Properties = []property{{"go:replace", d.Replace.Path}}
+		return c
+	}
+	if d.Replace != nil {
+		d = d.Replace
+	}
+	c := module("library", d.Path, d.Version)
+	c.Properties = []property{{"go:sum", d.Sum}}
+	return c
 }
 
 // module describes a Go module with its package URL.

@@ -280,7 +280,14 @@ class Magpie {
    */
   async suggest(params, { signal, headers } = {}) {
     const given = typeof params === "string" ? { q: params } : params;
-    const query = new URLSearchParams(Object.entries(given).filter(([, value]) => value !== undefined && value !== null).map(([name, value]) => [name, String(value)]));
+    const query = new URLSearchParams();
+    const add = (name, value) => {
+      if (value === undefined || value === null) return;
+      if (Array.isArray(value)) value.forEach((one) => add(name, one));
+      else if (typeof value === "object") Object.entries(value).forEach(([key, one]) => add(name + "[" + key + "]", one));
+      else query.append(name, String(value));
+    };
+    Object.entries(given).forEach(([name, value]) => add(name, value));
     const response = await this.#send("/v1/docs/suggest?" + query, { method: "GET", signal, headers, again: true });
     return answerOf(response, signal, "completions", "The answer has no completions");
   }

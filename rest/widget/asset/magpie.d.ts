@@ -84,6 +84,8 @@ export interface SuggestParams {
   limit?: number;
   /** The ID of a collection; default the key's default collection. */
   collection?: string;
+  /** Only words and titles of documents that pass these. */
+  filters?: Filters;
 }
 
 export interface Suggestions {
@@ -131,6 +133,8 @@ export interface SearchResults {
   corrected?: { from: string; to: string }[];
   /** Only if facets were asked for. */
   facets?: Facet[];
+  /** What the search had to work without; left out if nothing. */
+  warnings?: string[];
   /** The ID of the request in the server's log; not enumerable. */
   readonly requestId: string | null;
 }

@@ -13,7 +13,7 @@ function searchPanel(ui) {
   const { client, options, labels, say } = ui;
   const kept = new Map();
   let timer = 0, settling = 0, controller = null;
-  let found = null; // the displayed {query, typing, request, meant, results, total, completions}
+  let found = null; // the displayed {query, version, typing, request, meant, results, total, completions}
   let active = -1, browsing = false, pointing = false; // browsing: the arrow keys are in use; pointing: the pointer is
   let answered = 0;
 
@@ -120,9 +120,10 @@ function searchPanel(ui) {
     const mine = controller = new AbortController();
     busy(true);
     // Completions come when they come, or not at all.
-    const completions = found?.query === query ? found.completions : undefined;
+    const version = filters()?.version, again = found?.query === query && found.version === version;
+    const completions = again ? found.completions : undefined;
     const asked = typing && !offset && !completions && query.length <= MAX_TYPED &&
-      client.suggest({ q: query, limit: COMPLETIONS + 1, collection: options.collection }, { signal: mine.signal })
+      client.suggest({ q: query, limit: COMPLETIONS + 1, collection: options.collection, filters: filters() }, { signal: mine.signal })
         .then((answer) => answer.completions.filter((one) => one.toLowerCase() !== query.toLowerCase()).slice(0, COMPLETIONS)).catch(() => []);
     try {
       const answer = await client.search(parameters(query, typing, offset), { signal: mine.signal });
@@ -131,9 +132,9 @@ function searchPanel(ui) {
       if (answer.facets) learn(answer.facets.flatMap(({ name, values }) => (name === "version" ? values : [])));
       const all = {
         results: offset ? found.results.concat(answer.results) : answer.results, total: answer.total, typing, request: offset ? found.request : answer.requestId,
-        meant: typeof answer.did_you_mean === "string" ? answer.did_you_mean : "", completions,
+        meant: typeof answer.did_you_mean === "string" ? answer.did_you_mean : "", completions, version,
       };
-      const before = found?.query === query && found.typing ? found : null;
+      const before = again && found.typing ? found : null;
       // A word that is not finished has only what begins with it; and a chosen row stays.
       const same = before && before.total === all.total && before.meant === all.meant && before.results.map((one) => one.id).join() === all.results.map((one) => one.id).join();
       if (!typing && !offset && before?.results.length && (same || browsing || all.results.length === 0)) {

@@ -145,7 +145,7 @@ function widget(options) {
     root.classList.toggle("dark", isDark);
     root.classList.toggle("light", !isDark);
   };
-  dark.addEventListener("change", paint);
+  dark.addEventListener("change", paint, { signal: options.signal });
   paint();
   show(mode);
 
@@ -296,7 +296,8 @@ async function mount(element, { key, baseUrl, ...given }) {
   }
   const labels = await catalogue(languageOf(script), baseOf(script));
   const listening = new AbortController();
-  const made = widget({ ...readOptions(script, labels, !window.MagpieWidget), parent: element, signal: listening.signal });
+  const first = !document.querySelector("magpie-widget"); // the others have no button and no keys unless they ask for them
+  const made = widget({ ...readOptions(script, labels, first), parent: element, signal: listening.signal });
   return Object.freeze({ ...made, unmount() {
     made.close();
     listening.abort();

@@ -127,17 +127,22 @@ func (m *Magpie) Member(role string) (email, password string) {
 // Converse puts turns of a question and an answer before what the newest conversation has, numbered from 1.
 func (m *Magpie) Converse(turns int) {
 	m.t.Helper()
+	m.Execute(`
+		insert into messages (id, created_at, updated_at, workspace_id, subject_id, conversation_id, role, content)
+		select ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, c.created_at, c.created_at, c.workspace_id, c.subject_id, c.id,
+			case n % 2 when 0 then 'USER' else 'ASSISTANT' end, case n % 2 when 0 then 'Question ' else 'Answer ' end || n / 2 + 1 || repeat(E'\n\nMore of it.', n % 7)
+		from (select * from conversations order by created_at desc limit 1) c, generate_series(0, 2 * $1 - 1) n`, turns)
+}
+
+// Execute executes a statement as a superuser of the database, for a state that no request makes.
+func (m *Magpie) Execute(statement string, arguments ...any) {
+	m.t.Helper()
 	connection, err := pgx.Connect(m.t.Context(), m.database.AdminURL)
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	defer func() { _ = connection.Close(context.WithoutCancel(m.t.Context())) }()
-	_, err = connection.Exec(m.t.Context(), `
-		insert into messages (id, created_at, updated_at, workspace_id, subject_id, conversation_id, role, content)
-		select ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, c.created_at, c.created_at, c.workspace_id, c.subject_id, c.id,
-			case n % 2 when 0 then 'USER' else 'ASSISTANT' end, case n % 2 when 0 then 'Question ' else 'Answer ' end || n / 2 + 1 || repeat(E'\n\nMore of it.', n % 7)
-		from (select * from conversations order by created_at desc limit 1) c, generate_series(0, 2 * $1 - 1) n`, turns)
-	if err != nil {
+	if _, err := connection.Exec(m.t.Context(), statement, arguments...); err != nil {
 		m.t.Fatal(err)
 	}
 }

@@ -146,6 +146,7 @@ func TestAskingQuestions(t *testing.T) {
 	// What happened is shown, and asking again is one press away.
 	p.hit("New conversation")
 	p.ask("An answer about a broken lamp that is broken off")
+	p.Until(`hit("Good answer")`) // what was written of it is stored
 	p.sees("No answer")
 	p.Until(`hit("Try again")`)
 	p.hit("New conversation")

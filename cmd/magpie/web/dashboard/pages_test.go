@@ -33,7 +33,7 @@ func pages() []struct{ path, role string } {
 		{"/agents/new", "EDITOR"},
 		{"/agents/{agent}", "VIEWER"},
 		{"/agents/{agent}/edit", "EDITOR"},
-		{"/agents/{agent}/runs/{run}", "OWNER"},
+		{"/agents/{acting}/runs/{run}", "OWNER"},
 		{"/approvals", "VIEWER"},
 		{"/approvals/{approval}", "OWNER"},
 		{"/approvals/settings", "ADMIN"},
@@ -103,7 +103,7 @@ const loginPage = "/command-line#redirect_uri=http%3A%2F%2F127.0.0.1%3A1234%2Fca
 func (m *world) address(path string) string {
 	return strings.NewReplacer("{document}", m.document, "{collection}", m.collection, "{connector}", m.connector, "{agent}", m.agent,
 		"{automation}", m.automation, "{integration}", m.integration, "{inbound}", m.inbound, "{key}", m.key,
-		"{database}", m.database, "{run}", m.run, "{approval}", m.approval, "{conversation}", m.conversation).Replace(path)
+		"{database}", m.database, "{run}", m.run, "{acting}", m.acting, "{approval}", m.approval, "{conversation}", m.conversation).Replace(path)
 }
 
 // troubles are the texts of a page's alerts and notifications.

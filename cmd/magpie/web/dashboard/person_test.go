@@ -90,7 +90,7 @@ func signIn(t *testing.T, m *stacktest.Magpie, email, password, path string) *pe
 // open opens a page by its address.
 func (p *person) open(path string) {
 	p.t.Helper()
-	p.Do(chromedp.Navigate(p.url + path))
+	p.Open(p.url + path)
 	p.Until(`settled()`)
 }
 

@@ -17,7 +17,7 @@ type world struct {
 
 	collection, connector, document, agent, key, automation, integration, tool, inbound string
 	// What isUsed makes.
-	database, run, approval, conversation string
+	database, acting, run, approval, conversation string
 }
 
 // newWorld makes a workspace with documents, an agent, a tool that acts, and so on. Further settings are names and values.
@@ -64,7 +64,8 @@ func (m *world) isUsed(t *testing.T) {
 		"config": object{"host": "127.0.0.1", "port": 1, "database": "house"},
 	}})
 	m.Follow(`subscription { chat(input: {message: "Who replaces a broken lamp?"}) { __typename } }`, nil, "ChatDone")
-	m.Follow(`subscription($a: ID!) { runAgent(input: {agentId: $a, message: "Create a ticket"}) { __typename } }`, object{"a": m.actingAgent()}, "AgentRunWaiting")
+	m.acting = m.actingAgent()
+	m.Follow(`subscription($a: ID!) { runAgent(input: {agentId: $a, message: "Create a ticket"}) { __typename } }`, object{"a": m.acting}, "AgentRunWaiting")
 	var made struct {
 		Conversations struct {
 			Edges []struct{ Node struct{ ID string } }

@@ -173,6 +173,16 @@ func modelFlow(p *person, m *world, vectors *vectors) {
 	p.Until(`/0 of \d+ passages are embedded/.test(document.body.innerText)`)
 	vectors.release()
 	p.Until(`!says("The embedding model is changing") && says("numbers")`)
+
+	// Somebody has removed the model from the settings: the reason is shown, and goes with the change.
+	m.Execute(`update collections set next_model = 'gone' where id = $1`, m.collection)
+	p.goTo("/collections/" + m.collection)
+	p.sees("Workers compute vectors of gone for every passage.")
+	p.sees("The last try failed. There will be another.")
+	p.sees("This model is no longer configured.")
+	p.accessibleHere("a change of models that fails")
+	m.Execute(`update collections set next_model = null where id = $1`, m.collection)
+	p.Until(`!says("The embedding model is changing") && says("numbers")`)
 	p.Clean()
 }
 

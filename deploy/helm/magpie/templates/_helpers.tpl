@@ -25,6 +25,9 @@ securityContext:
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- with .Values.serviceAccountName }}
+serviceAccountName: {{ . | quote }}
+{{- end }}
 {{- end }}
 
 {{- define "magpie.containerSecurity" -}}

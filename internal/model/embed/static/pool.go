@@ -20,8 +20,13 @@ type Pool struct {
 	damped [maxCount]int32
 	counts counter
 	grams  []uint32
-	sums   [Dimensions]int32
-	totals [Dimensions]int64
+	// pairs are the sums of rows, of two dimensions each: the even one in the lower 32
+	// bits. Their values are above zero: each dimension has zero times weights too much.
+	pairs   [rowSize]uint64
+	weights int64
+	spread  [256]uint64       // a byte of a row as such a pair
+	signs   [Dimensions]int32 // the sums of signs
+	totals  [Dimensions]int64
 }
 
 // NewPool returns a pool of a table.
@@ -30,6 +35,9 @@ func NewPool(table *Table, reader *Reader) *Pool {
 	for n := 1; n < maxCount; n++ {
 		// Rounding hides differences of the logarithm between machines.
 		p.damped[n] = int32(math.Round(weightUnit * Damped(n)))
+	}
+	for both := range p.spread {
+		p.spread[both] = uint64(both&15) | uint64(both>>4)<<32
 	}
 	return p
 }
@@ -80,30 +88,36 @@ func (p *Pool) addUnknown(entry *counted, weight int32) int {
 	return 2
 }
 
+// add adds a row. A sum of flushAfter rows of the largest weight and value has less than
+// 32 bits, so that the lower half of a pair never runs over.
 func (p *Pool) add(row int, weight int32) {
 	values := p.table.row(row)
 	values = values[:rowSize]
+	times := uint64(weight) //nolint:gosec // weights are not negative
 	for i := range rowSize {
-		both := values[i]
-		p.sums[2*i] += weight * (int32(both&15) - zero)
-		p.sums[2*i+1] += weight * (int32(both>>4) - zero)
+		p.pairs[i] += times * p.spread[values[i]]
 	}
+	p.weights += int64(weight)
 }
 
 func (p *Pool) addSigns(hash uint64, weight int32) {
 	for block := 0; block < Dimensions; block += 64 {
 		hash = nextSigns(hash)
 		for i, signs := 0, hash; i < 64; i, signs = i+1, signs>>1 {
-			p.sums[block+i] += weight * (1 - 2*int32(signs&1))
+			p.signs[block+i] += weight * (1 - 2*int32(signs&1))
 		}
 	}
 }
 
 func (p *Pool) flush() {
-	for i, sum := range p.sums {
-		p.totals[i] += int64(sum)
+	offset := zero * p.weights
+	for i, pair := range p.pairs {
+		p.totals[2*i] += int64(pair&math.MaxUint32) - offset + int64(p.signs[2*i])
+		p.totals[2*i+1] += int64(pair>>32) - offset + int64(p.signs[2*i+1])
 	}
-	clear(p.sums[:])
+	clear(p.pairs[:])
+	clear(p.signs[:])
+	p.weights = 0
 }
 
 func (p *Pool) unit(vector []float32) {

@@ -90,9 +90,13 @@ func full() map[string]any {
 			"BASE_URL": "https://magpie.example.com", "QUERY_LIMIT": float64(1000000), "UPLOAD_LIMIT": float64(10485760), "SECRET_RATE_LIMIT": int64(5000000),
 			"DEFAULT_MIN_SCORE": 0.25, "ACCESS_LOG": false,
 		},
-		"files":   map[string]any{"existingClaim": "files"},
-		"serve":   map[string]any{"autoscaling": map[string]any{"enabled": true}},
-		"ingress": map[string]any{"enabled": true, "className": "nginx", "host": "magpie.example.com", "tlsSecret": "certificate"},
+		"files":              map[string]any{"existingClaim": "files"},
+		"extraVolumes":       []any{map[string]any{"name": "models", "configMap": map[string]any{"name": "magpie-models"}}},
+		"extraVolumeMounts":  []any{map[string]any{"name": "models", "mountPath": "/etc/magpie", "readOnly": true}},
+		"extraEnvFrom":       []any{map[string]any{"secretRef": map[string]any{"name": "keys"}}},
+		"serviceAccountName": "magpie",
+		"serve":              map[string]any{"autoscaling": map[string]any{"enabled": true}},
+		"ingress":            map[string]any{"enabled": true, "className": "nginx", "host": "magpie.example.com", "tlsSecret": "certificate"},
 	}
 }
 
@@ -149,6 +153,40 @@ func TestTheChartRendersEverything(t *testing.T) {
 	}
 }
 
+// last returns the last element of a list.
+func last(t *testing.T, list any) any {
+	t.Helper()
+	elements, _ := list.([]any)
+	if len(elements) == 0 {
+		t.Fatalf("there is nothing in %v", list)
+	}
+	return elements[len(elements)-1]
+}
+
+func TestAllPodsHaveFurtherFilesVariablesAndTheAccount(t *testing.T) {
+	t.Parallel()
+	objects, err := render(t, full())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"Deployment test-serve", "Deployment test-worker", "Job test-migrate"} {
+		pod := at(t, objects[name], "spec", "template", "spec")
+		container := at(t, pod, "containers", 0)
+		if got := at(t, last(t, at(t, pod, "volumes")), "configMap", "name"); got != "magpie-models" {
+			t.Errorf("%s: the last volume is of %v", name, got)
+		}
+		if got := at(t, last(t, at(t, container, "volumeMounts")), "mountPath"); got != "/etc/magpie" {
+			t.Errorf("%s: the last volume is at %v", name, got)
+		}
+		if got := at(t, last(t, at(t, container, "envFrom")), "secretRef", "name"); got != "keys" {
+			t.Errorf("%s: the last variables are of %v", name, got)
+		}
+		if got := at(t, pod, "serviceAccountName"); got != "magpie" {
+			t.Errorf("%s: the account is %v", name, got)
+		}
+	}
+}
+
 func TestWrongValuesAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, values := range map[string]map[string]any{
@@ -157,6 +195,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		"a setting in lower case": {"settings": map[string]any{"base_url": "x"}},
 		"no number":               {"worker": map[string]any{"replicas": "many"}},
 		"an ingress without host": {"ingress": map[string]any{"enabled": true}},
+		"a volume's name twice":   {"extraVolumes": []any{map[string]any{"name": "cache"}}},
 	} {
 		if _, err := render(t, values); err == nil {
 			t.Errorf("%s is taken", name)

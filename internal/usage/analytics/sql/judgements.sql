@@ -5,7 +5,7 @@ with events as materialized (
     select l.text_id, e.request_id, e.type, e.rating, e.position, coalesce(e.document_id, p.document_id) as document_id
     from query_log l
     join query_events e on e.workspace_id = l.workspace_id and e.request_id = l.request_id and e.collection_id = l.collection_id
-    left join passages p on p.id = e.passage_id and e.document_id is null
+    left join passages p on p.collection_id = $2 and p.id = e.passage_id and e.document_id is null
     where l.workspace_id = $1 and l.collection_id = $2 and l.at >= $3 and l.text_id = any ($4) and not l.next_page and l.filters = '{}'
 ),
 clicks as (

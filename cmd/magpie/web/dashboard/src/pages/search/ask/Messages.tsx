@@ -60,7 +60,7 @@ interface WrittenProps {
 
 // Written is the answer that is being written.
 export function Written({ answer, onCite, onAsk }: WrittenProps) {
-  const { state, text, question } = answer;
+  const { state, text } = answer;
   return (
     <Stack gap="sm" aria-busy={isOpen(answer)}>
       {text && <AnswerText text={text} sources={answer.sources} onCite={onCite} />}
@@ -78,11 +78,14 @@ export function Written({ answer, onCite, onAsk }: WrittenProps) {
           {t('search.ask.stopped')}
         </Text>
       )}
-      {state === 'failed' && (
-        <ProblemNotice error={answer.problem} title={t('search.ask.failed')} retry={question ? () => onAsk(question) : undefined} />
-      )}
+      {state === 'failed' && <Failed answer={answer} onAsk={onAsk} />}
     </Stack>
   );
+}
+
+// Failed says why an answer failed.
+export function Failed({ answer: { problem, question }, onAsk }: Pick<WrittenProps, 'answer' | 'onAsk'>) {
+  return <ProblemNotice error={problem} title={t('search.ask.failed')} retry={question ? () => onAsk(question) : undefined} />;
 }
 
 // Older reads older messages. What is read stays in its place.

@@ -10,7 +10,7 @@ import { useMay } from '../../../session/Me';
 import { FollowUp } from './Answer';
 import { type Answer, type Cited, followUpOf, isOpen, type Source } from './answers';
 import { AskModelsDocument } from './ask.gql';
-import { Older, Question, Stored, Written } from './Messages';
+import { Failed, Older, Question, Stored, Written } from './Messages';
 import type { Conversation } from './useConversation';
 
 interface Props {
@@ -31,6 +31,8 @@ export function Thread({ conversationId, conversation, answer, onAsk, onCite }: 
   const written = isStored ? undefined : answer;
   const asked = written && last?.role === 'USER' ? last : null;
   const question = written ? (written.question ?? asked?.content ?? null) : null;
+  // What was written of an answer that failed is in the conversation, but not that it failed.
+  const failed = isStored && answer.state === 'failed' ? answer : undefined;
   const shown = asked ? messages.slice(0, -1) : messages;
   // After a reload of the page this tab still knows those of the last answer.
   const followUp =
@@ -68,6 +70,7 @@ export function Thread({ conversationId, conversation, answer, onAsk, onCite }: 
         ))}
       {question && <Question text={question} />}
       {written && <Written answer={written} onCite={onCite} onAsk={onAsk} />}
+      {failed && <Failed answer={failed} onAsk={onAsk} />}
       {followUp.length > 0 && <FollowUp questions={followUp} onAsk={onAsk} />}
       {!written && last?.role === 'USER' && !loading && (
         <Alert variant="light" color="yellow" icon={<Icon name="info" />} title={t('search.ask.unanswered')}>

@@ -1,1 +1,0 @@
-import{P as e,m as t}from"./i18n-By8-x-aV.js";import{t as n}from"./links-ChOZ-iGc.js";var r=e();function i({welcome:e}){return e?(0,r.jsx)(n,{to:`/welcome`,variant:`default`,children:t(`connectors.backToWelcome`)}):null}export{i as t};

@@ -1,1 +1,0 @@
-import{n as e}from"./Title-CB8p35qL.js";import{r as t}from"./useRouter-B97Z7lwM.js";import{n}from"./link-_BNU0EqH.js";import{P as r}from"./i18n-By8-x-aV.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./useRouter-B97Z7lwM.js";import{at as t,pt as n}from"./i18n-By8-x-aV.js";var r=n(t(),1);function i(t){let n=e();return r.useCallback(e=>n.navigate({...e,from:e.from??t?.from}),[t?.from,n])}export{i as t};
