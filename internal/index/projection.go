@@ -245,7 +245,7 @@ func (s *Store) AddProjection(ctx context.Context, scope viewer.Scope, p *Projec
 			shards, replicas, history, holder, held_until, behind_since)
 		select c.id, c.workspace_id, $3, $4, $5, $6, $7, $8, $9, $10, $11, now() + $12::bigint * interval '1 microsecond', now()
 		from collections c where c.id = $1 and c.workspace_id = $2 and c.deleting_at is null
-		on conflict (collection_id) do nothing`,
+		on conflict do nothing`, // any: the name of the class is unique, too, and is asked in no certain order
 		p.Collection, workspace, p.Class, p.ClassGeneration, p.IndexGeneration, p.Model, p.Dimensions, p.Shards, p.Replicas, p.History, p.holder, lease.Microseconds())
 	if err != nil {
 		return fmt.Errorf("add a projection: %w", readable(err))

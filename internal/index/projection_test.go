@@ -14,12 +14,16 @@ import (
 	"github.com/magpie-search/magpie/internal/viewer"
 )
 
+func newProjection(id tenant) *index.Projection {
+	return &index.Projection{
+		Collection: id.collection, Class: "M" + id.collection.String(), ClassGeneration: 1, Model: "test", Dimensions: dimensions, Replicas: 2, History: "a/b/c",
+	}
+}
+
 // project adds a projection of the tenant's collection.
 func (f *fixture) project(id tenant) *index.Projection {
 	f.Helper()
-	p := &index.Projection{
-		Collection: id.collection, Class: "M" + id.collection.String(), ClassGeneration: 1, Model: "test", Dimensions: dimensions, Replicas: 2, History: "a/b/c",
-	}
+	p := newProjection(id)
 	if err := f.store.AddProjection(f.Context(), id.scope, p, time.Hour); err != nil {
 		f.Fatal(err)
 	}
@@ -121,6 +125,35 @@ func TestWorkIsWhatIsLargeOrChosen(t *testing.T) {
 	}
 	if n := f.count(id, "select count(*) from engine_collections"); n != 0 {
 		t.Errorf("%d projections are left", n)
+	}
+}
+
+func TestOneOfManyAddsAProjection(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for range 20 {
+		id := f.tenant()
+		start := make(chan struct{})
+		added := make(chan error)
+		for range 6 {
+			go func() {
+				<-start
+				added <- f.store.AddProjection(f.Context(), id.scope, newProjection(id), time.Hour)
+			}()
+		}
+		close(start)
+		mine := 0
+		for range 6 {
+			switch err := <-added; {
+			case err == nil:
+				mine++
+			case !errors.Is(err, index.ErrProjectionHeld):
+				t.Error(err)
+			}
+		}
+		if mine != 1 {
+			t.Errorf("%d of 6 processes added the projection", mine)
+		}
 	}
 }
 
