@@ -1,6 +1,9 @@
 package analysis
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // Token is one term found in a text.
 type Token struct {
@@ -22,17 +25,19 @@ type Word struct {
 	Stop bool
 }
 
-// Analyzer turns text into terms. It is safe for concurrent use; it holds bounded caches of stems, so one should be
-// made once and shared. The zero value works, without the caches.
+// Analyzer turns text into terms. It is safe for concurrent use. The zero value works, without caches.
 type Analyzer struct {
 	terms *wordCache[string]
 	forms *wordCache[[]string]
 }
 
-// New makes an Analyzer.
-func New() *Analyzer {
+// New returns an Analyzer with bounded caches of stems. All of a process have the same ones: most texts are analyzed twice,
+// for the words of the index and for a vector.
+func New() *Analyzer { return shared() }
+
+var shared = sync.OnceValue(func() *Analyzer {
 	return &Analyzer{terms: newWordCache[string](termSlots), forms: newWordCache[[]string](formsSlots)}
-}
+})
 
 // Tokens returns the terms of a text in order. The language is a code such as "de", "pt-BR" or "zh"; "" means unknown.
 // The result is the same on every machine and for every state of the cache.

@@ -284,7 +284,7 @@ type cached[T any] struct {
 }
 
 const (
-	termSlots  = 1 << 15 // terms of words, by stemmer
+	termSlots  = 1 << 16 // terms of words, by stemmer
 	formsSlots = 1 << 13 // all terms of the words of queries, by script
 )
 

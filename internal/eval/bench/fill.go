@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/magpie-search/magpie/ent/gid"
 	"github.com/magpie-search/magpie/internal/eval/bench/synth"
 	"github.com/magpie-search/magpie/internal/humanize"
 	"github.com/magpie-search/magpie/internal/index"
@@ -20,9 +21,12 @@ import (
 	"github.com/magpie-search/magpie/internal/ingest/parse"
 )
 
-// fillWriters is the number of documents that are processed and stored at a time.
-// It exceeds the number of cores, because a store mostly waits for PostgreSQL.
-const fillWriters = 4
+// fillProcessors is the number of documents that are processed at a time, and fillWriters
+// that of those that are processed or being stored. A worker with two cores has them.
+const (
+	fillProcessors = 4
+	fillWriters    = 28
+)
 
 // A filler stores generated documents in a collection with the pipeline and the
 // store that workers use.
@@ -48,10 +52,14 @@ func newFiller(s *Stack, t target, text Text) *filler {
 	}
 }
 
-// grow stores documents until there are so many passages.
+// grow stores documents in a sync job until there are so many passages, and ends the job.
 func (f *filler) grow(ctx context.Context, passages int) (time.Duration, error) {
 	progress := f.stack.Display.Progress("passages")
 	start := time.Now()
+	fence, err := f.beginJob(ctx)
+	if err != nil {
+		return 0, err
+	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	documents := make(chan synth.Document)
 	group.Go(func() error {
@@ -69,11 +77,12 @@ func (f *filler) grow(ctx context.Context, passages int) (time.Duration, error) 
 			}
 		}
 	})
+	processing := make(chan struct{}, fillProcessors)
 	for range fillWriters {
 		group.Go(func() error {
 			for d := range documents {
-				result, _, err := f.store(groupCtx, d)
-				if err != nil && !errors.Is(err, errNoText) {
+				result, err := f.add(groupCtx, fence, d, processing)
+				if err != nil {
 					return err
 				}
 				f.count(d, result)
@@ -81,11 +90,48 @@ func (f *filler) grow(ctx context.Context, passages int) (time.Duration, error) 
 			return nil
 		})
 	}
-	err := group.Wait()
+	if err = group.Wait(); err == nil {
+		err = f.endJob(ctx, fence)
+	}
 	elapsed := time.Since(start)
 	count, stored := f.stored()
 	progress.Done("%s in %s stored", humanize.Count(stored, "passage"), humanize.Count(count, "document"))
 	return elapsed, err
+}
+
+// beginJob adds a running sync job.
+func (f *filler) beginJob(ctx context.Context) (index.Fence, error) {
+	fence := index.Fence{Job: gid.New(gid.SyncJob), Attempt: 1}
+	return fence, f.stack.execute(ctx, `insert into sync_jobs (id, created_at, updated_at, workspace_id, connector_id, status, attempt, warnings, heartbeat_at)
+		select $1, now(), now(), workspace_id, id, 'RUNNING', 1, '[]', now() from connectors where id = $2`, fence.Job, f.target.connector)
+}
+
+// endJob lets searches see the documents of a job.
+func (f *filler) endJob(ctx context.Context, fence index.Fence) error {
+	return f.stack.execute(ctx, "update sync_jobs set status = 'COMPLETED', finished_at = now() where id = $1", fence.Job)
+}
+
+// add stores a new document in a job, as workers do. The result is nil for a document
+// without text. Places for processing are those of the channel.
+func (f *filler) add(ctx context.Context, fence index.Fence, d synth.Document, processing chan struct{}) (*ingest.Result, error) {
+	processing <- struct{}{}
+	leave := sync.OnceFunc(func() { <-processing })
+	defer leave()
+	result, err := f.process(ctx, d)
+	if errors.Is(err, errNoText) {
+		return nil, nil //nolint:nilnil // see above
+	}
+	if err != nil {
+		return nil, err
+	}
+	record := f.record(d, result)
+	if record.IsNew = true; record.MayShare() {
+		leave()
+	}
+	if _, err := f.stack.Index.Put(ctx, f.stack.Scope, fence, record); err != nil {
+		return nil, fmt.Errorf("%s: %w", d.Name, err)
+	}
+	return result, nil
 }
 
 // stored returns the numbers of documents and passages so far.
@@ -138,23 +184,27 @@ func (f *filler) process(ctx context.Context, d synth.Document, extra ...string)
 	return nil, fmt.Errorf("%s: %w", d.Name, err)
 }
 
-// store processes and stores a document and returns its id.
+// store processes and stores a document outside of a job, and returns its id.
 func (f *filler) store(ctx context.Context, d synth.Document, extra ...string) (*ingest.Result, uuid.UUID, error) {
 	result, err := f.process(ctx, d, extra...)
 	if err != nil {
 		return nil, uuid.Nil, err
 	}
-	parsed := result.Document
-	stored, err := f.stack.Index.Put(ctx, f.stack.Scope, index.Fence{}, &index.Record{
-		Connector: f.target.connector, Collection: f.target.collection, SourceID: d.Name, Path: d.Name,
-		Title: parsed.Title, Language: parsed.Language, Section: d.Section, Version: d.Version, Tags: d.Tags,
-		Bytes: int64(len(d.Body)), Hash: result.Hash[:], Text: result.Text,
-		Passages: result.Passages, Vectors: result.Vectors, Model: f.stack.Embedder.Model(),
-	})
+	stored, err := f.stack.Index.Put(ctx, f.stack.Scope, index.Fence{}, f.record(d, result))
 	if err != nil {
 		return nil, uuid.Nil, fmt.Errorf("%s: %w", d.Name, err)
 	}
 	return result, stored.Document, nil
+}
+
+func (f *filler) record(d synth.Document, result *ingest.Result) *index.Record {
+	parsed := result.Document
+	return &index.Record{
+		Connector: f.target.connector, Collection: f.target.collection, SourceID: d.Name, Path: d.Name,
+		Title: parsed.Title, Language: parsed.Language, Section: d.Section, Version: d.Version, Tags: d.Tags,
+		Bytes: int64(len(d.Body)), Hash: result.Hash[:], Text: result.Text,
+		Passages: result.Passages, Vectors: result.Vectors, Model: f.stack.Embedder.Model(),
+	}
 }
 
 // replay returns a function that returns the passages of the stored documents

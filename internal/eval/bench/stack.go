@@ -95,7 +95,7 @@ func createKey(ctx context.Context, c *client.Client, collection uuid.UUID) (str
 
 // settle builds the vector indexes and the statistics, as workers and PostgreSQL
 // do in quiet hours.
-func (s *Stack) settle(ctx context.Context) (err error) {
+func (s *Stack) settle(ctx context.Context) error {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
 	for {
@@ -112,13 +112,19 @@ func (s *Stack) settle(ctx context.Context) (err error) {
 			return context.Cause(ctx)
 		}
 	}
+	if err := s.execute(ctx, "vacuum analyze"); err != nil {
+		return fmt.Errorf("analyze the tables: %w", err)
+	}
+	return nil
+}
+
+// execute executes a statement as the owner of the schema.
+func (s *Stack) execute(ctx context.Context, statement string, arguments ...any) (err error) {
 	owner, err := pgx.Connect(ctx, s.OwnerURL)
 	if err != nil {
 		return fmt.Errorf("connect as the owner: %w", err)
 	}
 	defer func() { err = errors.Join(err, owner.Close(context.WithoutCancel(ctx))) }()
-	if _, err := owner.Exec(ctx, "vacuum analyze"); err != nil {
-		return fmt.Errorf("analyze the tables: %w", err)
-	}
-	return nil
+	_, err = owner.Exec(ctx, statement, arguments...)
+	return err
 }

@@ -17,9 +17,10 @@ const (
 	addressLetters = 20
 )
 
+const fenceMark = "```" // of a block of code
+
 var (
-	linkMark = regexp.MustCompile(`!?\[([^\[\]]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+"[^"]*")?\)`)
-	code     = regexp.MustCompile("(?s)```.*?(?:```|$)")
+	linkMark = regexp.MustCompile(`\[([^\[\]]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+"[^"]*")?\)`)
 	itemMark = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)]) `)
 	address  = regexp.MustCompile(`<?(?:https?://|www\.)[^\s<>]+>?`)
 )
@@ -30,24 +31,15 @@ func isStub(text string, isWhole bool) bool {
 	if !strings.Contains(text, "](") && !strings.Contains(text, "://") {
 		return false
 	}
-	linked, own := 0, 0
-	plain := true // without code and lists
-	text = code.ReplaceAllStringFunc(text, func(block string) string {
-		own += letters(block)
-		plain = false
-		return " "
-	})
-	rest := linkMark.ReplaceAllStringFunc(text, func(link string) string {
-		if link[0] == '!' {
+	prose, own := withoutCode(text)
+	plain := len(prose) == len(text) // without code and lists
+	rest, linked := withoutLinks(prose)
+	if strings.Contains(rest, "://") || strings.Contains(rest, "www.") {
+		rest = address.ReplaceAllStringFunc(rest, func(string) string {
+			linked += addressLetters
 			return " "
-		}
-		linked += letters(linkMark.FindStringSubmatch(link)[1])
-		return " "
-	})
-	rest = address.ReplaceAllStringFunc(rest, func(string) string {
-		linked += addressLetters
-		return " "
-	})
+		})
+	}
 	least := minLinkedProse
 	for line := range strings.Lines(rest) {
 		if !strings.HasPrefix(line, "#") {
@@ -59,6 +51,49 @@ func isStub(text string, isWhole bool) bool {
 	}
 	share := float64(linked) / float64(max(linked+own, 1))
 	return share >= least || isWhole && plain && own <= maxPointer && share >= minPointer
+}
+
+// withoutCode returns a text without blocks of code, and the number of their letters.
+func withoutCode(text string) (prose string, inCode int) {
+	before, rest, found := strings.Cut(text, fenceMark)
+	if !found {
+		return text, 0
+	}
+	var b strings.Builder
+	b.WriteString(before)
+	for found {
+		var block, after string
+		block, rest, _ = strings.Cut(rest, fenceMark)
+		after, rest, found = strings.Cut(rest, fenceMark)
+		b.WriteByte(' ')
+		b.WriteString(after)
+		inCode += letters(block)
+	}
+	return b.String(), inCode
+}
+
+// withoutLinks returns a text without links and images, and the number of letters of the links' labels.
+func withoutLinks(text string) (rest string, linked int) {
+	links := linkMark.FindAllStringSubmatchIndex(text, -1)
+	if len(links) == 0 {
+		return text, 0
+	}
+	var b strings.Builder
+	b.Grow(len(text))
+	from := 0
+	for _, m := range links {
+		start, end := m[0], m[1]
+		if start > from && text[start-1] == '!' {
+			start--
+		} else {
+			linked += letters(text[m[2]:m[3]])
+		}
+		b.WriteString(text[from:start])
+		b.WriteByte(' ')
+		from = end
+	}
+	b.WriteString(text[from:])
+	return b.String(), linked
 }
 
 // letters returns the number of letters and digits. A character of a script without spaces counts as two.
