@@ -11,8 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// A Forward is a local TCP address that leads to a PostgreSQL server, which may listen on a
-// socket file.
+// A Forward is a local TCP address that leads to a server, which may listen on a socket file.
 type Forward struct {
 	Address *net.TCPAddr
 	// Login is that of the database's URL.
@@ -31,13 +30,24 @@ func ForwardTCP(ctx context.Context, databaseURL string) (*Forward, error) {
 	if err != nil {
 		return nil, fmt.Errorf("forward to PostgreSQL: %w", err)
 	}
+	network, target := pgconn.NetworkAddress(config.Host, config.Port)
+	f, err := ForwardTo(ctx, network, target)
+	if err != nil {
+		return nil, err
+	}
+	f.Login = url.UserPassword(config.User, config.Password)
+	return f, nil
+}
+
+// ForwardTo forwards connections to an address of a network, "tcp" or "unix". The caller
+// must call Close.
+func ForwardTo(ctx context.Context, network, target string) (*Forward, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("forward to PostgreSQL: %w", err)
+		return nil, fmt.Errorf("forward to %s: %w", target, err)
 	}
-	f := &Forward{listener: listener, Login: url.UserPassword(config.User, config.Password)}
+	f := &Forward{listener: listener, network: network, target: target}
 	f.Address, _ = listener.Addr().(*net.TCPAddr) // of a TCP listener
-	f.network, f.target = pgconn.NetworkAddress(config.Host, config.Port)
 	ctx, f.end = context.WithCancel(context.WithoutCancel(ctx))
 	f.goroutines.Go(func() { f.accept(ctx) })
 	return f, nil

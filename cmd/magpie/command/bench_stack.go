@@ -83,7 +83,7 @@ func (b *benchStack) open(r *runtime) (s *bench.Stack, err error) {
 	}
 	s = &bench.Stack{
 		Programs: bench.Programs{Dir: b.folder.Path(), Path: program},
-		OwnerURL: b.services.OwnerURL, Display: reporter{r.console},
+		OwnerURL: b.services.OwnerURL, DatabaseURL: b.services.DatabaseURL, RedisURL: b.services.RedisURL, Display: reporter{r.console},
 	}
 	if r.Config != "" {
 		s.Arguments = []string{"--config", r.Config}

@@ -97,6 +97,15 @@ func (p *process) stop() error {
 	}
 }
 
+// kill ends the process at once, without a chance to finish anything.
+func (p *process) kill() error {
+	if err := p.command.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("kill magpie %s: %w", p.what, err)
+	}
+	<-p.exited
+	return nil
+}
+
 // startWorker starts a worker. The caller stops it.
 func (p *Programs) startWorker(ctx context.Context) (*process, error) {
 	return p.start(ctx, "worker")
@@ -124,15 +133,23 @@ func (p *Programs) startServer(ctx context.Context) (*server, error) {
 		return nil, err
 	}
 	s := &server{url: "http://" + address, client: newHTTPClient(0)}
-	start := time.Now()
-	if s.process, err = p.start(ctx, "serve", "--listen", address); err != nil {
+	if err := p.restart(ctx, s); err != nil {
 		return nil, err
 	}
+	return s, nil
+}
+
+// restart starts a server that is not running, at its address, and waits until it is ready.
+func (p *Programs) restart(ctx context.Context, s *server) (err error) {
+	start := time.Now()
+	if s.process, err = p.start(ctx, "serve", "--listen", strings.TrimPrefix(s.url, "http://")); err != nil {
+		return err
+	}
 	if err := s.waitReady(ctx); err != nil {
-		return nil, errors.Join(err, s.stop())
+		return errors.Join(err, s.stop())
 	}
 	s.startupTime = time.Since(start)
-	return s, nil
+	return nil
 }
 
 // freeAddress returns a loopback address with a port that is free now.

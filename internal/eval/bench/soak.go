@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/magpie-search/magpie/internal/client"
@@ -28,6 +29,7 @@ type SoakOptions struct {
 	Writes    float64       // the most writes per second
 	Interval  time.Duration // between two reports
 	MaxGrowth float64       // of the memory from the middle third to the last, as a share
+	Faults    time.Duration // between the beginnings of two faults, at least MinFaultInterval; 0 for none
 }
 
 // SoakResult is the result of Soak.
@@ -40,6 +42,7 @@ type SoakResult struct {
 	Elapsed   time.Duration `json:"tookNanoseconds"`
 	Searches  int           `json:"searches"`
 	Errors    int           `json:"errors"`
+	Excused   int           `json:"excused"` // searches that failed while PostgreSQL was away, or at most 10 s later
 	Wrong     int           `json:"wrong"`
 	Problems  []string      `json:"problems"` // the first ones
 	Changed   int           `json:"changed"`
@@ -47,6 +50,7 @@ type SoakResult struct {
 	Deleted   int           `json:"deleted"`
 	Syncs     int           `json:"syncs"`
 	Verified  int           `json:"checkedWrites"`
+	Faults    []SoakFault   `json:"faults"`
 	Windows   []SoakWindow  `json:"windows"`
 	Readings  []Reading     `json:"readings"`
 	Growth    []Growth      `json:"growth"`
@@ -97,6 +101,9 @@ type soak struct {
 	filler    *filler
 	server    *server
 	rest      *client.REST
+	faults    *soakFaults  // nil without faults
+	second    *client.REST // of the server that is killed
+	target    target
 	questions []string
 	slots     []*slot // each has one writer
 	syncer    *soakSyncer
@@ -126,7 +133,7 @@ func Soak(ctx context.Context, s *Stack, text Text, o SoakOptions) (result *Soak
 		return nil, err
 	}
 	k := &soak{
-		options: o, stack: s, text: text, filler: newFiller(s, t, text), questions: synth.Questions(text.pages, 600, seed),
+		options: o, stack: s, text: text, filler: newFiller(s, t, text), target: t, questions: synth.Questions(text.pages, 600, seed),
 		result: &SoakResult{Text: text, Model: s.Embedder.Model()},
 	}
 	if err := k.fill(ctx); err != nil {
@@ -135,19 +142,14 @@ func Soak(ctx context.Context, s *Stack, text Text, o SoakOptions) (result *Soak
 	if err := s.settle(ctx); err != nil {
 		return nil, err
 	}
-	if k.server, err = s.startServer(ctx); err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, k.server.stop()) }()
-	worker, err := s.startWorker(ctx)
+	end, err := k.start(ctx)
+	defer func() { err = errors.Join(err, end()) }()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, worker.stop()) }()
 	if k.syncer, err = k.newSyncer(ctx); err != nil {
 		return nil, err
 	}
-	k.rest = k.server.rest(t.key)
 	switch err := k.run(ctx); {
 	case errors.Is(err, errTooManyProblems):
 		return k.result, nil // Failure returns the problems
@@ -155,6 +157,47 @@ func Soak(ctx context.Context, s *Stack, text Text, o SoakOptions) (result *Soak
 		return nil, err
 	}
 	return k.result, k.verifyAll(ctx)
+}
+
+// start starts a server and a worker, and with faults another server. The caller calls end
+// in any case.
+func (s *soak) start(ctx context.Context) (end func() error, err error) {
+	var ends []func() error
+	end = func() error {
+		var all []error
+		for _, end := range slices.Backward(ends) {
+			all = append(all, end())
+		}
+		return errors.Join(all...)
+	}
+	if s.options.Faults > 0 {
+		if s.faults, err = openFaults(ctx, s.stack); err != nil {
+			return end, err
+		}
+		ends = append(ends, s.faults.close)
+	}
+	if s.server, err = s.stack.startServer(ctx); err != nil {
+		return end, err
+	}
+	ends = append(ends, s.server.stop)
+	s.rest = s.server.rest(s.target.key)
+	if s.faults == nil {
+		worker, err := s.stack.startWorker(ctx)
+		if err == nil {
+			ends = append(ends, worker.stop)
+		}
+		return end, err
+	}
+	if err := s.faults.startServer(ctx); err != nil {
+		return end, err
+	}
+	ends = append(ends, func() error { return s.faults.killed.stop() })
+	s.second = s.faults.killed.rest(s.target.key)
+	if err := s.faults.startWorker(ctx); err != nil {
+		return end, err
+	}
+	ends = append(ends, func() error { return s.faults.worker.stop() })
+	return end, nil
 }
 
 // fill stores the first version of every document.
@@ -227,7 +270,13 @@ func (s *soak) run(ctx context.Context) error {
 	}
 	group.Go(func() error { return s.sync(groupCtx) })
 	group.Go(func() error { return s.monitor(groupCtx, start) })
+	if s.faults != nil {
+		group.Go(func() error { return s.disturb(groupCtx) })
+	}
 	err := group.Wait()
+	if s.faults != nil {
+		s.result.Faults = s.faults.counts
+	}
 	s.result.Elapsed = time.Since(start)
 	if ctx.Err() == nil && limited.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
 		err = nil // the end of the soak cut a call short
@@ -241,10 +290,15 @@ func (s *soak) run(ctx context.Context) error {
 
 var errTooManyProblems = errors.New("the soak stopped after too many failures")
 
-// addProblem counts a failure. It returns errTooManyProblems after maxProblems.
-func (s *soak) addProblem(err error) error {
+// addProblem counts the failure of a search that was sent at a time. It returns
+// errTooManyProblems after maxProblems.
+func (s *soak) addProblem(err error, sent time.Time) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	if !errors.Is(err, ErrWrong) && s.faults != nil && s.faults.excuses(sent) {
+		s.result.Excused++
+		return nil
+	}
 	if errors.Is(err, ErrWrong) {
 		s.result.Wrong++
 	} else {
@@ -269,7 +323,7 @@ func (s *soak) search(ctx context.Context, client int) error {
 			filter = filters[2]
 		}
 		sent := time.Now()
-		answer, err := s.rest.Search(ctx, searchBody(s.questions[turn%len(s.questions)], SearchMinScore, filter))
+		answer, err := s.ask(ctx, turn, searchBody(s.questions[turn%len(s.questions)], SearchMinScore, filter))
 		elapsed := time.Since(sent)
 		if ctx.Err() != nil {
 			return nil
@@ -278,7 +332,7 @@ func (s *soak) search(ctx context.Context, client int) error {
 			err = s.check(answer, sent)
 		}
 		if err != nil {
-			if err := s.addProblem(err); err != nil {
+			if err := s.addProblem(err, sent); err != nil {
 				return err
 			}
 			continue
@@ -374,16 +428,17 @@ func (s *soak) countWrite(before, after int) {
 // verify searches for the versions before and after a write that has returned, and
 // counts a failure as a problem.
 func (s *soak) verify(ctx context.Context, at *slot, before int) error {
+	sent := time.Now()
 	err := s.findVersions(ctx, at, before)
 	if ctx.Err() != nil {
 		return nil
 	}
+	if err != nil {
+		return s.addProblem(err, sent)
+	}
 	s.mutex.Lock()
 	s.result.Verified++
 	s.mutex.Unlock()
-	if err != nil {
-		return s.addProblem(err)
-	}
 	return nil
 }
 
@@ -395,7 +450,7 @@ func (s *soak) findVersions(ctx context.Context, at *slot, before int) error {
 			continue
 		}
 		sent := time.Now()
-		answer, err := s.rest.Search(ctx, searchBody(Marker(version), 0, synth.Filter{}))
+		answer, err := s.ask(ctx, at.number, searchBody(Marker(version), 0, synth.Filter{}))
 		if err != nil {
 			return err
 		}
@@ -412,14 +467,29 @@ func (s *soak) findVersions(ctx context.Context, at *slot, before int) error {
 	return nil
 }
 
-// verifyAll checks that every document is found by its word, once all is quiet.
+// verifyAll checks, once all is quiet, that every document is found by its word, and that
+// there are no others.
 func (s *soak) verifyAll(ctx context.Context) error {
+	current := 0
 	for _, at := range slices.Concat(s.slots, s.syncer.slots) {
+		if at.version != 0 {
+			current++
+		}
+		sent := time.Now()
 		if err := s.findVersions(ctx, at, 0); err != nil {
-			if s.addProblem(err) != nil {
+			if s.addProblem(err, sent) != nil {
 				break
 			}
 		}
+	}
+	var stored int
+	if err := s.stack.asOwner(ctx, func(owner *pgx.Conn) error {
+		return owner.QueryRow(ctx, "select count(*) from documents where collection_id = $1 and deleted_at is null", s.target.collection).Scan(&stored)
+	}); err != nil {
+		return fmt.Errorf("count the documents: %w", err)
+	}
+	if stored != current {
+		_ = s.addProblem(fmt.Errorf("%w: %d documents are stored, %d were written", ErrWrong, stored, current), time.Now()) // the soak is over
 	}
 	return ctx.Err()
 }

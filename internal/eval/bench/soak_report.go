@@ -22,6 +22,9 @@ func (s *soak) monitor(ctx context.Context, start time.Time) error {
 			if ctx.Err() != nil {
 				return nil
 			}
+			if err != nil && s.faults != nil && s.faults.excuses(time.Now()) {
+				continue
+			}
 			if err != nil {
 				return err
 			}

@@ -21,8 +21,9 @@ const (
 	changedFiles = 10
 	// syncPause is the time between two syncs.
 	syncPause = time.Second
-	// syncTimeout is the time that a sync may take.
-	syncTimeout = 2 * time.Minute
+	// syncTimeout is the time that a sync may take, of which another worker takes some to
+	// find out that one was killed.
+	syncTimeout = 5 * time.Minute
 )
 
 // A soakSyncer is a changing folder that a worker syncs again and again.

@@ -22,8 +22,10 @@ import (
 type Stack struct {
 	Programs
 
-	// OwnerURL is the address of the database as the owner of the schema.
-	OwnerURL  string
+	// OwnerURL is the address of the database as the owner of the schema, DatabaseURL and
+	// RedisURL are those of the application.
+	OwnerURL, DatabaseURL, RedisURL string
+
 	Workspace uuid.UUID
 	Scope     viewer.Scope
 	Admin     Login
@@ -119,12 +121,19 @@ func (s *Stack) settle(ctx context.Context) error {
 }
 
 // execute executes a statement as the owner of the schema.
-func (s *Stack) execute(ctx context.Context, statement string, arguments ...any) (err error) {
+func (s *Stack) execute(ctx context.Context, statement string, arguments ...any) error {
+	return s.asOwner(ctx, func(owner *pgx.Conn) error {
+		_, err := owner.Exec(ctx, statement, arguments...)
+		return err
+	})
+}
+
+// asOwner connects as the owner of the schema.
+func (s *Stack) asOwner(ctx context.Context, do func(*pgx.Conn) error) (err error) {
 	owner, err := pgx.Connect(ctx, s.OwnerURL)
 	if err != nil {
 		return fmt.Errorf("connect as the owner: %w", err)
 	}
 	defer func() { err = errors.Join(err, owner.Close(context.WithoutCancel(ctx))) }()
-	_, err = owner.Exec(ctx, statement, arguments...)
-	return err
+	return do(owner)
 }

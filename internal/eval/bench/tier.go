@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/magpie-search/magpie/internal/index"
 )
 
@@ -57,13 +55,8 @@ func (r *searchRun) measureTier(ctx context.Context, tier Tier, size *SearchSize
 	return r.measureServer(ctx, size)
 }
 
-func (r *searchRun) setTier(ctx context.Context, tier Tier) (err error) {
-	owner, err := pgx.Connect(ctx, r.stack.OwnerURL)
-	if err != nil {
-		return fmt.Errorf("connect as the owner: %w", err)
-	}
-	defer func() { err = errors.Join(err, owner.Close(context.WithoutCancel(ctx))) }()
-	if _, err := owner.Exec(ctx, "update collections set search_tier = $1 where id = $2", tier.searchTier(), r.target.collection); err != nil {
+func (r *searchRun) setTier(ctx context.Context, tier Tier) error {
+	if err := r.stack.execute(ctx, "update collections set search_tier = $1 where id = $2", tier.searchTier(), r.target.collection); err != nil {
 		return fmt.Errorf("choose the tier of the collection: %w", err)
 	}
 	return nil
