@@ -12,11 +12,11 @@ import (
 )
 
 // childScript runs a server until the other end of its standard input is closed, which happens even when the parent is
-// killed.
+// killed. A server that was stopped by a signal is continued, since otherwise it would not end.
 const childScript = `exec 3<&0
 "$@" </dev/null 3<&- &
 server=$!
-( cat <&3 >/dev/null; kill "$server" 2>/dev/null ) &
+( cat <&3 >/dev/null; kill "$server" 2>/dev/null; kill -CONT "$server" 2>/dev/null ) &
 watcher=$!
 wait "$server"
 code=$?

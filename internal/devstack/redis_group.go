@@ -317,35 +317,73 @@ func (g *RedisGroup) Subscribers(ctx context.Context, channel string) (int, erro
 
 // Kill kills the server with an address (SIGKILL).
 func (g *RedisGroup) Kill(ctx context.Context, address string) error {
-	for _, n := range g.servers {
-		if n.address == address {
-			return n.kill(ctx)
-		}
+	n, err := g.find(address)
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("no server has the address %s", address)
+	return n.kill(ctx)
+}
+
+// Hang makes the server with an address hang (SIGSTOP): its connections stay open, further
+// ones are accepted, and nothing is answered.
+func (g *RedisGroup) Hang(ctx context.Context, address string) error {
+	n, err := g.find(address)
+	if err != nil {
+		return err
+	}
+	return n.hang(ctx)
+}
+
+// Continue ends Hang (SIGCONT). The server may believe for some time that it is still a
+// master.
+func (g *RedisGroup) Continue(ctx context.Context, address string) error {
+	n, err := g.find(address)
+	if err != nil {
+		return err
+	}
+	return n.proceed(ctx)
 }
 
 // Restart starts the server with an address again after Kill, without its data. It returns
 // when the server is a replica that has the data of the present master.
 func (g *RedisGroup) Restart(ctx context.Context, address string) error {
+	n, err := g.find(address)
+	if err != nil {
+		return err
+	}
 	limit, cancel := context.WithTimeout(ctx, groupTimeout)
 	defer cancel()
-	for _, n := range g.servers {
-		if n.address != address {
-			continue
-		}
-		if err := n.start(limit); err != nil {
-			return err
-		}
-		return n.wait(limit, "its master", func(ctx context.Context, c *redis.Client) error {
-			info, err := c.Info(ctx, "replication").Result()
-			if err == nil && !strings.Contains(info, "master_link_status:up") {
-				return errors.New("it is no replica with all data")
-			}
-			return err
-		})
+	if err := n.start(limit); err != nil {
+		return err
 	}
-	return fmt.Errorf("no server has the address %s", address)
+	return g.AwaitReplica(limit, address)
+}
+
+// AwaitReplica returns when the server with an address is a replica that has the data of
+// the present master.
+func (g *RedisGroup) AwaitReplica(ctx context.Context, address string) error {
+	n, err := g.find(address)
+	if err != nil {
+		return err
+	}
+	limit, cancel := context.WithTimeout(ctx, groupTimeout)
+	defer cancel()
+	return n.wait(limit, "its master", func(ctx context.Context, c *redis.Client) error {
+		info, err := c.Info(ctx, "replication").Result()
+		if err == nil && !strings.Contains(info, "master_link_status:up") {
+			return errors.New("it is no replica with all data")
+		}
+		return err
+	})
+}
+
+func (g *RedisGroup) find(address string) (*redisNode, error) {
+	for _, n := range g.servers {
+		if n.address == address {
+			return n, nil
+		}
+	}
+	return nil, fmt.Errorf("no server has the address %s", address)
 }
 
 // Stop stops the servers and removes their folder.

@@ -48,6 +48,10 @@ func TestAGroupOfRedisServersReplacesADeadMaster(t *testing.T) {
 				t.Error("the killed master is the master again")
 			}
 			t.Logf("the killed server is a replica after %s", time.Since(begin).Round(time.Millisecond))
+			// Stop ends a server that hangs, too.
+			if err := group.Hang(t.Context(), first); err != nil {
+				t.Fatal(err)
+			}
 		})
 	}
 }

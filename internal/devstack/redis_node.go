@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,6 +26,7 @@ type redisNode struct {
 	address   string
 	bus       string // the port of the messages between servers of a Cluster; otherwise empty
 	child     *child
+	hung      atomic.Bool // stopped by a signal
 }
 
 // startAnywhere starts the server on free ports.
@@ -77,8 +79,11 @@ func (n *redisNode) start(ctx context.Context) error {
 
 func (n *redisNode) pidFile() string { return filepath.Join(n.folder, "redis.pid") }
 
-// do runs commands on the server.
+// do runs commands on the server. It fails at once if the server hangs.
 func (n *redisNode) do(ctx context.Context, commands func(context.Context, *redis.Client) error) error {
+	if n.hung.Load() {
+		return fmt.Errorf("redis at %s: %w", n.address, errHung)
+	}
 	// go-redis would write each failure to connect to standard error.
 	connection, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", n.address)
 	if err != nil {
@@ -111,14 +116,12 @@ func (n *redisNode) wait(ctx context.Context, what string, commands func(context
 	}
 }
 
+var errHung = errors.New("the server hangs")
+
 // kill kills the server and waits for its exit.
 func (n *redisNode) kill(ctx context.Context) error {
-	pid := readPID(n.pidFile())
-	if identify(ctx, pid, n.folder) != ownServer {
-		return fmt.Errorf("kill redis: process %d is not the server at %s", pid, n.address)
-	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		return fmt.Errorf("kill redis: %w", err)
+	if err := n.signal(ctx, syscall.SIGKILL); err != nil {
+		return err
 	}
 	select {
 	case <-n.child.exited:
@@ -126,4 +129,30 @@ func (n *redisNode) kill(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("kill redis: %w", context.Cause(ctx))
 	}
+}
+
+// hang makes the server hang until proceed. Its connections stay open.
+func (n *redisNode) hang(ctx context.Context) error {
+	n.hung.Store(true)
+	return n.signal(ctx, syscall.SIGSTOP)
+}
+
+// proceed ends hang.
+func (n *redisNode) proceed(ctx context.Context) error {
+	if err := n.signal(ctx, syscall.SIGCONT); err != nil {
+		return err
+	}
+	n.hung.Store(false)
+	return nil
+}
+
+func (n *redisNode) signal(ctx context.Context, signal syscall.Signal) error {
+	pid := readPID(n.pidFile())
+	if identify(ctx, pid, n.folder) != ownServer {
+		return fmt.Errorf("signal redis: process %d is not the server at %s", pid, n.address)
+	}
+	if err := syscall.Kill(pid, signal); err != nil {
+		return fmt.Errorf("signal redis: %w", err)
+	}
+	return nil
 }
