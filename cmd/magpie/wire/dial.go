@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,6 +16,10 @@ const (
 	dialTimeout = 2 * time.Second
 	// dialPause is the time after a failed connection during which no other is tried.
 	dialPause = 500 * time.Millisecond
+	// silence is the time without a byte after which a connection that listens to
+	// channels is replaced. The library sends a ping after 3 s without a message, but does
+	// not notice that the answer is missing.
+	silence = 6 * time.Second
 )
 
 // dialer connects to Redis servers. For a short time after a failure it returns the
@@ -50,11 +55,36 @@ func (d *dialer) Dial(ctx context.Context, network, address string) (net.Conn, e
 	connection, err := d.dial(ctx, network, address)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	switch {
-	case err == nil:
-		delete(d.failed, address)
-	case ctx.Err() == nil:
-		d.failed[address] = failure{err, time.Now().Add(dialPause)}
+	if err != nil {
+		if ctx.Err() == nil {
+			d.failed[address] = failure{err, time.Now().Add(dialPause)}
+		}
+		return nil, err
 	}
-	return connection, err
+	delete(d.failed, address)
+	if socket, ok := connection.(syscall.Conn); ok {
+		return limitedSocket{limitedConn{connection}, socket}, nil
+	}
+	return limitedConn{connection}, nil
 }
+
+// A limitedConn is a connection on which no read waits for longer than silence. Otherwise
+// subscriptions would stay for ever with a server that hangs.
+type limitedConn struct{ net.Conn }
+
+// SetReadDeadline implements [net.Conn].
+func (c limitedConn) SetReadDeadline(t time.Time) error {
+	if t.IsZero() {
+		t = time.Now().Add(silence)
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+// A limitedSocket is a limitedConn without TLS. The library looks at its socket before it
+// uses a connection of a pool again.
+type limitedSocket struct {
+	limitedConn
+	syscall.Conn
+}
+
+var _ syscall.Conn = limitedSocket{}

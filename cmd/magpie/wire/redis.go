@@ -17,9 +17,14 @@ import (
 )
 
 // slotsInterval is the age at which a client of a Cluster loads the map of slots
-// again. A master that died cannot redirect its clients to its successor, so they learn
-// of it from the map only. The default of the library is a minute.
-const slotsInterval = 2 * time.Second
+// again. A master that died or hangs cannot redirect its clients to its successor, so they
+// learn of it from the map only. The default of the library is a minute.
+const slotsInterval = time.Second
+
+// replyTimeout is the time that one of several servers has to answer. The queue has
+// commands without a deadline, which are tried four times. The default of the library
+// is 5 s, so that they would wait for 20 s for a master that hangs.
+const replyTimeout = 2 * time.Second
 
 // LogRedis sets the log of all Redis clients. The library has one global logger, so
 // only main calls it.
@@ -68,7 +73,7 @@ func traced(client redis.UniversalClient) redis.UniversalClient {
 
 // parseServers parses the addresses of several servers.
 func parseServers(location string, secure, sentinel bool) (*redis.UniversalOptions, error) {
-	o := &redis.UniversalOptions{IsClusterMode: !sentinel, ContextTimeoutEnabled: true}
+	o := &redis.UniversalOptions{IsClusterMode: !sentinel, ContextTimeoutEnabled: true, ReadTimeout: replyTimeout}
 	// Replace the list of hosts by one, since a URL has one host.
 	authority := location
 	if end := strings.IndexAny(location, "/?#"); end >= 0 {

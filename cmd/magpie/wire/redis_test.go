@@ -34,7 +34,7 @@ func TestRedisAddressForms(t *testing.T) {
 		"rediss+cluster://one,two:7000": func(c redis.UniversalClient) bool {
 			cluster, ok := c.(*redis.ClusterClient)
 			return ok && strings.Join(cluster.Options().Addrs, " ") == "one:6379 two:7000" && cluster.Options().TLSConfig != nil &&
-				cluster.Options().ClusterStateReloadInterval == 2*time.Second && cluster.Options().ContextTimeoutEnabled
+				cluster.Options().ClusterStateReloadInterval == time.Second && cluster.Options().ContextTimeoutEnabled
 		},
 	} {
 		client, err := wire.Redis(address)
