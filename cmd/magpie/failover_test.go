@@ -26,20 +26,31 @@ const (
 	lateFiles = 40
 )
 
-// A server and a worker live through the death of the master that has the queue, and in a
+// A server and a worker live through the failure of the master that has the queue, and in a
 // Cluster also of the one that carries the news of syncs: searches go on, the running sync
-// and the one that cannot be queued complete, and what watches them is told.
-func TestASyncAndSearchesSurviveTheDeathOfARedisMaster(t *testing.T) {
+// and the one that cannot be queued complete, and what watches them is told. A master that
+// hung comes back as a replica, which changes nothing.
+func TestASyncAndSearchesSurviveTheFailureOfARedisMaster(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB) *devstack.RedisGroup{"cluster": testkit.RedisCluster, "sentinels": testkit.RedisSentinels} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			surviveMaster(t, start(t), name == "cluster")
-		})
+		for _, failure := range []string{"killed", "hung"} {
+			isCluster, isHung := name == "cluster", failure == "hung"
+			t.Run(name+" "+failure, func(t *testing.T) {
+				t.Parallel()
+				if testing.Short() && isCluster == isHung {
+					t.Skip("a short run has each failure and each kind of servers once; the test of the clients has all")
+				}
+				surviveMaster(t, start(t), isCluster, isHung)
+			})
+		}
 	}
 }
 
-func surviveMaster(t *testing.T, group *devstack.RedisGroup, isCluster bool) {
+func surviveMaster(t *testing.T, group *devstack.RedisGroup, isCluster, isHung bool) {
+	fail := group.Kill
+	if isHung {
+		fail = group.Hang
+	}
 	database := testkit.Database(t)
 	i := install(t, database.AdminURL, database.OwnerURL, database.AppURL, group.URL)
 	connector := i.uploadFiles(manyFiles)
@@ -79,14 +90,15 @@ func surviveMaster(t *testing.T, group *devstack.RedisGroup, isCluster bool) {
 	running := follow(j)
 	i.waitStored(someFiles)
 	queueMaster := mustFindMaster(t, group, "asynq:{magpie}:pending")
-	killed := time.Now()
-	if err := group.Kill(t.Context(), queueMaster); err != nil {
+	failed := []string{queueMaster}
+	began := time.Now()
+	if err := fail(t.Context(), queueMaster); err != nil {
 		t.Fatal(err)
 	}
 	var before int
 	i.query(`select count(*) from documents where status = 'INDEXED'`, &before)
 	if before >= manyFiles {
-		t.Fatalf("all %d documents were stored when the master was killed", before)
+		t.Fatalf("all %d documents were stored when the master failed", before)
 	}
 	late := i.startSync("Late")
 	if late.Status != "QUEUED" {
@@ -100,7 +112,8 @@ func surviveMaster(t *testing.T, group *devstack.RedisGroup, isCluster bool) {
 		if newsMaster == queueMaster {
 			t.Fatal("the queue and the news have the same master")
 		}
-		if err := group.Kill(t.Context(), newsMaster); err != nil {
+		failed = append(failed, newsMaster)
+		if err := fail(t.Context(), newsMaster); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,7 +125,7 @@ func surviveMaster(t *testing.T, group *devstack.RedisGroup, isCluster bool) {
 		if done.Status != "COMPLETED" || done.Stats.Errors != 0 {
 			t.Errorf("%+v", done)
 		}
-		t.Logf("a sync of %d files ended %s after the death of the first master", done.Progress.Collected, time.Since(killed).Round(100*time.Millisecond))
+		t.Logf("a sync of %d files ended %s after the failure of the first master", done.Progress.Collected, time.Since(began).Round(100*time.Millisecond))
 		testkit.Receive(t, "the end of the subscription", one.stream.ended)
 		if text := one.stream.text.String(); one.stream.err != nil || !strings.Contains(text, `"COMPLETED"`) {
 			t.Errorf("the subscription ended with %v: %s", one.stream.err, text)
@@ -121,11 +134,27 @@ func surviveMaster(t *testing.T, group *devstack.RedisGroup, isCluster bool) {
 	i.checkComplete(manyFiles + lateFiles)
 	allListen("again")
 	// With the new masters, a sync needs no sweeper.
-	began := time.Now()
-	if again := i.waitJob(i.startSync("Late").ID, time.Minute, finished); again.Status != "COMPLETED" || again.Stats.Unchanged != lateFiles {
-		t.Errorf("%+v", again)
+	syncAgain := func(when string) {
+		began := time.Now()
+		if again := i.waitJob(i.startSync("Late").ID, time.Minute, finished); again.Status != "COMPLETED" || again.Stats.Unchanged != lateFiles {
+			t.Errorf("%s: %+v", when, again)
+		}
+		t.Logf("a sync %s took %s", when, time.Since(began).Round(time.Millisecond))
 	}
-	t.Logf("a sync with the new master took %s", time.Since(began).Round(time.Millisecond))
+	syncAgain("with the new master")
+	if isHung {
+		for _, old := range failed {
+			if err := group.Continue(t.Context(), old); err != nil {
+				t.Fatal(err)
+			}
+			if err := group.AwaitReplica(t.Context(), old); err != nil {
+				t.Fatal(err)
+			}
+		}
+		allListen("after the old master came back")
+		syncAgain("after the old master came back")
+		i.checkComplete(manyFiles + lateFiles)
+	}
 	searches.check(t)
 }
 
