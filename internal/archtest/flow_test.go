@@ -79,6 +79,7 @@ func flow() map[string][]string {
 		"internal/eval/bench":           {"ent/gid", "internal/eval/bench", "internal/client", "internal/connector/blob", "internal/devstack", "internal/humanize", "internal/index", "internal/ingest", "internal/model/embed", "internal/viewer"},
 		"internal/eval/bench/netfault":  {"internal/devstack"},
 		"internal/eval/bench/synth":     {},
+		"internal/heap":                 {},
 		"internal/humanize":             {},
 		"internal/request/accesslog":    {"internal/safetext", "internal/viewer"},
 		"internal/request/body":         {"internal/viewer"},

@@ -14,6 +14,7 @@ import (
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
 	"github.com/magpie-search/magpie/graph"
 	"github.com/magpie-search/magpie/internal/connector/oauth"
+	"github.com/magpie-search/magpie/internal/heap"
 	"github.com/magpie-search/magpie/internal/live/connection"
 	"github.com/magpie-search/magpie/rest"
 	"github.com/magpie-search/magpie/rest/authorize"
@@ -30,7 +31,7 @@ type HTTP struct {
 	streams *connection.Server
 	drain   *web.Drain
 	cool    context.CancelFunc // ends warming
-	warming sync.WaitGroup     // the reading of collections into memory, and the watch over models
+	warming sync.WaitGroup     // the reading of collections into memory, and the watches over models and the heap
 }
 
 // Serve serves the application at the listener. page adds the page to try
@@ -69,6 +70,7 @@ func (h *HTTP) begin(ctx context.Context, server *web.Server) {
 	h.cool = cool
 	h.warming.Go(func() { h.app.Warm(warming) })
 	h.warming.Go(func() { h.app.Fingerprints.Watch(warming) })
+	h.warming.Go(func() { heap.Watch(warming, func() int64 { return h.app.Search.Resident().Bytes }) })
 }
 
 func handler(app *wire.App, streams *connection.Server, drain *web.Drain, version string, page bool) (http.Handler, error) {
