@@ -43,7 +43,7 @@ func flow() map[string][]string {
 		"internal/usage/analytics":      with(),
 		"internal/system":               with("internal/queue", "internal/search/resident"),
 		"internal/system/support":       {"ent/migrate/migrations", "internal/config", "internal/system/doctor"},
-		"internal/system/doctor":        {"internal/config", "internal/connector/blob", "internal/humanize", "internal/secret", "internal/store"},
+		"internal/system/doctor":        {"internal/config", "internal/connector/blob", "internal/humanize", "internal/secret", "internal/store", "internal/system"},
 		"internal/event":                {"internal/event", "connectors", "internal/safetext", "internal/tracing"},
 		"internal/event/email":          {"internal/event", "connectors", "internal/safetext", "internal/ingest/document", "internal/ingest/parse/htmldoc"},
 		"internal/event/transcript":     with("ent", "internal/event", "internal/index", "internal/ingest", "internal/model/embed"),

@@ -53,9 +53,9 @@ func (p *projectionRow) projection() *Projection {
 	}
 }
 
-// maxBehind is the time after which a collection that the engine does not have completely
+// MaxEngineLag is the time after which a collection that the engine does not have completely
 // needs attention.
-const maxBehind = 15 * time.Minute
+const MaxEngineLag = 15 * time.Minute
 
 // warnOfProjections warns of collections that the search engine does not get.
 func (s *System) warnOfProjections(r *Report) {
@@ -65,7 +65,7 @@ func (s *System) warnOfProjections(r *Report) {
 		case c.Engine == nil:
 		case c.Engine.State == projectionFailed || c.Engine.Failing:
 			failing++
-		case c.Engine.State == projectionReady && c.Engine.BehindSeconds > maxBehind.Seconds():
+		case c.Engine.State == projectionReady && c.Engine.BehindSeconds > MaxEngineLag.Seconds():
 			behind++
 		}
 	}
@@ -74,7 +74,7 @@ func (s *System) warnOfProjections(r *Report) {
 			"Look for \"search engine\" in the log of the workers, and run magpie doctor.")
 	}
 	if behind > 0 {
-		r.warn("ENGINE_BEHIND", fmt.Sprintf("The search engine has not confirmed changes of %d of the collections for %d minutes.", behind, int(maxBehind.Minutes())),
+		r.warn("ENGINE_BEHIND", fmt.Sprintf("The search engine has not confirmed changes of %d of the collections for %d minutes.", behind, int(MaxEngineLag.Minutes())),
 			"Look whether all nodes of the engine run; what is not confirmed is searched in memory or in PostgreSQL.")
 	}
 }

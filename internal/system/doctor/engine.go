@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/magpie-search/magpie/internal/humanize"
+	"github.com/magpie-search/magpie/internal/system"
 )
 
 // An EngineNode is a node of the search engine.
@@ -15,9 +16,6 @@ type EngineNode struct {
 	Name, Version string
 	Healthy       bool
 }
-
-// maxBehind is the time for which the search engine may lack changes.
-const maxBehind = 15 * time.Minute
 
 // engine checks the search engine of ENGINE_URL, and what it has of the collections.
 func (r *report) engine(ctx context.Context) {
@@ -66,7 +64,7 @@ func (r *report) projections(ctx context.Context) {
 		return // the schema is older, as another check says
 	case failing > 0:
 		r.warn("%d of the collections of the search engine cannot be sent to it.", "The log of the workers has the reason.", failing)
-	case lag > maxBehind:
+	case lag > system.MaxEngineLag:
 		r.warn("The search engine has not confirmed changes for %s.", "Look whether a worker and all nodes of the engine run.", Known(humanize.Duration(lag)))
 	default:
 		r.ok("%s in the search engine, and %d on the way.", Known(humanize.Count(ready, "collection")), building)
