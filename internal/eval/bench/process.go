@@ -91,9 +91,7 @@ func (p *process) stop() error {
 	case <-p.exited:
 		return nil
 	case <-timeout.C:
-		err := p.command.Process.Kill()
-		<-p.exited
-		return errors.Join(fmt.Errorf("magpie %s did not stop within %s", p.what, processTimeout), err)
+		return errors.Join(fmt.Errorf("magpie %s did not stop within %s", p.what, processTimeout), p.kill())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/magpie-search/magpie/internal/client"
@@ -35,8 +36,9 @@ type soakFaults struct {
 	killed          *server // now and then; clients ask the other one meanwhile
 	counts          []SoakFault
 
+	ready atomic.Bool // killed is running
+
 	mutex sync.Mutex
-	ready bool // killed is running
 	// PostgreSQL was or is away, which is no fault of a search.
 	away, back time.Time
 }
@@ -96,7 +98,7 @@ func (f *soakFaults) startWorker(ctx context.Context) (err error) {
 }
 
 func (f *soakFaults) killServer(context.Context) error {
-	f.setReady(false)
+	f.ready.Store(false)
 	return f.killed.kill()
 }
 
@@ -106,20 +108,8 @@ func (f *soakFaults) startServer(ctx context.Context) (err error) {
 	} else {
 		err = f.stack.restart(ctx, f.killed)
 	}
-	f.setReady(err == nil)
+	f.ready.Store(err == nil)
 	return err
-}
-
-func (f *soakFaults) setReady(ready bool) {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	f.ready = ready
-}
-
-func (f *soakFaults) isReady() bool {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	return f.ready
 }
 
 // setAway records the beginning or the end of PostgreSQL's absence.
@@ -197,7 +187,7 @@ func (f *soakFaults) count(what string) {
 // ask sends a search. Half of them go to the server that is killed now and then; what that
 // one cannot answer any more goes to the other, as behind a proxy.
 func (s *soak) ask(ctx context.Context, turn int, body map[string]any) (client.PublicResults, error) {
-	if s.faults == nil || turn%2 == 0 || !s.faults.isReady() {
+	if s.faults == nil || turn%2 == 0 || !s.faults.ready.Load() {
 		return s.rest.Search(ctx, body)
 	}
 	answer, err := s.second.Search(ctx, body)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/Shopify/toxiproxy/v2"
@@ -17,12 +18,14 @@ import (
 	"github.com/magpie-search/magpie/internal/devstack"
 )
 
+// silence is the toxic that drops what the store sends.
+const silence = "timeout"
+
 // A Proxy leads connections to a store. Its methods are for one goroutine.
 type Proxy struct {
 	forward *devstack.Forward // the store as a TCP address
 	proxy   *toxiproxy.Proxy
 	toxics  []string
-	silent  bool
 	url     url.URL
 }
 
@@ -81,10 +84,7 @@ func (p *Proxy) Slow(milliseconds, jitter int) error {
 
 // Silence lets nothing of what the store sends arrive. Connections stay open until Heal, which ends them: what the store
 // sent meanwhile is lost.
-func (p *Proxy) Silence() error {
-	p.silent = true
-	return p.add("timeout", `{"timeout": 0}`)
-}
+func (p *Proxy) Silence() error { return p.add(silence, `{"timeout": 0}`) }
 
 func (p *Proxy) add(kind, attributes string) error {
 	body := fmt.Sprintf(`{"name": %[1]q, "type": %[1]q, "stream": "downstream", "attributes": %[2]s}`, kind, attributes)
@@ -105,11 +105,10 @@ func (p *Proxy) Heal(ctx context.Context) error {
 			return fmt.Errorf("heal the connections to %s: %w", p.proxy.Name, err)
 		}
 	}
-	p.toxics = nil
-	if p.silent {
-		p.silent = false
+	if slices.Contains(p.toxics, silence) {
 		p.proxy.Stop()
 	}
+	p.toxics = nil
 	if err := p.proxy.Start(); err != nil && !errors.Is(err, toxiproxy.ErrProxyAlreadyStarted) {
 		return fmt.Errorf("heal the connections to %s: %w", p.proxy.Name, err)
 	}
