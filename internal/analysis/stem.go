@@ -277,13 +277,17 @@ type wordCache[T any] struct {
 	slots []atomic.Pointer[cached[T]]
 }
 
+// A cached word lies in one piece with what was found, most often in one line of the processor's cache.
 type cached[T any] struct {
-	raw   string
-	kind  uint8
-	found T
+	kind, length uint8
+	raw          [maxCachedBytes]byte
+	found        T
 }
 
 const (
+	// maxCachedBytes is the longest word that is remembered: few words of any script are longer.
+	maxCachedBytes = 46
+
 	termSlots  = 1 << 16 // terms of words, by stemmer
 	formsSlots = 1 << 13 // all terms of the words of queries, by script
 )
@@ -294,15 +298,15 @@ func newWordCache[T any](slots uint64) *wordCache[T] {
 
 // lookup returns what find makes of a word, which is not to be changed. What is of different kinds is kept apart.
 func (c *wordCache[T]) lookup(raw string, kind uint8, find func(raw string) T) T {
-	if c == nil || len(raw) > maxTermRunes {
+	if c == nil || len(raw) > maxCachedBytes {
 		return find(raw)
 	}
 	slot := &c.slots[(maphash.String(c.seed, raw)+uint64(kind)*0x9E3779B97F4A7C15)%uint64(len(c.slots))]
-	if known := slot.Load(); known != nil && known.kind == kind && known.raw == raw {
+	if known := slot.Load(); known != nil && known.kind == kind && string(known.raw[:known.length]) == raw {
 		return known.found
 	}
-	raw = strings.Clone(raw) // a text is not kept for one of its words
-	found := find(raw)
-	slot.Store(&cached[T]{raw: raw, kind: kind, found: found})
-	return found
+	word := &cached[T]{kind: kind, length: uint8(len(raw)), found: find(strings.Clone(raw))} // a text is not kept for one of its words
+	copy(word.raw[:], raw)
+	slot.Store(word)
+	return word.found
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/magpie-search/magpie/cmd/magpie/web"
 	"github.com/magpie-search/magpie/cmd/magpie/wire"
 	"github.com/magpie-search/magpie/internal/config"
+	"github.com/magpie-search/magpie/internal/heap"
 )
 
 // Worker is the worker side of an application at work.
@@ -63,6 +64,7 @@ func RunWorker(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	gate.Open(web.NewWorker(web.WorkerOptions{
 		Ready: readiness(app), Drain: drain, Metrics: app.Metrics, MetricsNetworks: c.MetricsNetworks, Log: app.Log,
 	}))
+	go heap.Watch(ctx, func() int64 { return 0 })
 	app.Log.InfoContext(ctx, "working", slog.Int("concurrency", app.Concurrency()))
 	err = whileSchemaFits(ctx, app, app.Worker().Run)
 	app.Log.InfoContext(context.WithoutCancel(ctx), "stopped")

@@ -124,6 +124,11 @@ func (a *App) removeExpired(ctx context.Context) error {
 	return nil // the next call continues
 }
 
+// maxUnindexed is the size in passages up to which a collection is loaded in the seconds
+// that a search waits for it (resident.CacheOptions.MaxWaitUnindexed), and PostgreSQL can
+// scan it in time if it is not.
+const maxUnindexed = 150_000
+
 // BuildIndexes builds the missing search indexes of large collections, one after the
 // other. It connects as the owner when there is an index to build. It returns
 // index.ErrBuilding while another process builds them.
@@ -131,11 +136,12 @@ func (a *App) removeExpired(ctx context.Context) error {
 // Indexes are most of the cost of storing a passage. Therefore collections of up to
 // an eighth of SEARCH_MEMORY have none while all of them together need at most three
 // quarters of it: they are searched in memory, into which they are loaded in seconds.
+// Larger ones than maxUnindexed have indexes whatever the memory.
 func (a *App) BuildIndexes(ctx context.Context) error {
 	fit := int64(a.Config.SearchMemory) / resident.TypicalPassageBytes
 	var owner *pgx.Conn
 	for last := uuid.Nil; ; {
-		collection, found, err := a.Index.NextIndexes(ctx, fit/8, fit/4*3)
+		collection, found, err := a.Index.NextIndexes(ctx, min(fit/8, maxUnindexed), fit/4*3)
 		if err != nil || !found || collection == last {
 			return err
 		}

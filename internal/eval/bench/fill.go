@@ -14,6 +14,7 @@ import (
 
 	"github.com/magpie-search/magpie/ent/gid"
 	"github.com/magpie-search/magpie/internal/eval/bench/synth"
+	"github.com/magpie-search/magpie/internal/heap"
 	"github.com/magpie-search/magpie/internal/humanize"
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/ingest"
@@ -61,6 +62,7 @@ func (f *filler) grow(ctx context.Context, passages int) (time.Duration, error) 
 		return 0, err
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
+	go heap.Watch(groupCtx, func() int64 { return 0 }) // as a worker does
 	documents := make(chan synth.Document)
 	group.Go(func() error {
 		defer close(documents)

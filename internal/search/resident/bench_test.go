@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -21,18 +22,27 @@ import (
 
 const benchmarkPassages = 100_000
 
-// large holds indexes of benchmarkPassages passages, by the length of vectors.
+// large holds indexes of repeated passages.
 var large = struct {
 	sync.Mutex
-	indexes map[int]*resident.Index
-}{indexes: map[int]*resident.Index{}}
+	indexes map[largeKey]*resident.Index
+}{indexes: map[largeKey]*resident.Index{}}
+
+type largeKey struct {
+	passages, length int // length of vectors
+}
 
 func largeIndex(b *testing.B, length int) *resident.Index {
+	b.Helper()
+	return repeatedIndex(b, largeKey{benchmarkPassages, length})
+}
+
+func repeatedIndex(b *testing.B, key largeKey) *resident.Index {
 	b.Helper()
 	entries := needCorpora(b)
 	large.Lock()
 	defer large.Unlock()
-	if x := large.indexes[length]; x != nil {
+	if x := large.indexes[key]; x != nil {
 		return x
 	}
 	x := resident.New(resident.Options{})
@@ -40,7 +50,7 @@ func largeIndex(b *testing.B, length int) *resident.Index {
 	if err := c.Begin(index.Position{Generation: 1, Change: 1}, "model", true); err != nil {
 		b.Fatal(err)
 	}
-	for e := range repeated(entries, benchmarkPassages, length) {
+	for e := range repeated(entries, key.passages, key.length) {
 		if err := c.Entry(e); err != nil {
 			b.Fatal(err)
 		}
@@ -48,7 +58,7 @@ func largeIndex(b *testing.B, length int) *resident.Index {
 	if _, err := c.Commit(); err != nil {
 		b.Fatal(err)
 	}
-	large.indexes[length] = x
+	large.indexes[key] = x
 	return x
 }
 
@@ -151,6 +161,28 @@ func BenchmarkCandidates(b *testing.B) {
 				b.ReportMetric(float64(total)/float64(b.N), "candidates")
 			})
 		}
+	}
+}
+
+// BenchmarkSearch measures whole searches without their statements and texts.
+func BenchmarkSearch(b *testing.B) {
+	vectors, err := embed.NewBuiltin().Embed(b.Context(), questions, embed.Query)
+	if err != nil {
+		b.Fatal(err)
+	}
+	analyzer, ranker := analysis.New(), rank.New()
+	for _, passages := range []int{100_000, 1_000_000} {
+		b.Run(strconv.Itoa(passages), func(b *testing.B) {
+			s := repeatedIndex(b, largeKey{passages, len(vectors[0])}).Snapshot()
+			measure(b, func(i int) {
+				i %= len(questions)
+				_, err := ranker.Search(b.Context(), []rank.Part{{Source: s.View(nil), Vector: vectors[i]}},
+					rank.NewQuestion(analyzer, questions[i], "", false), rank.Options{MinScore: 0.5, Limit: 10})
+				if err != nil {
+					b.Fatal(err)
+				}
+			})
+		})
 	}
 }
 

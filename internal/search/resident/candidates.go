@@ -5,11 +5,17 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/magpie-search/magpie/internal/index"
 	"github.com/magpie-search/magpie/internal/search/quickselect"
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
+
+// concurrentPassages is the least number of selected passages of which words and vectors
+// are compared at the same time. Fewer would be compared in the time that two goroutines
+// take to meet.
+const concurrentPassages = 100_000
 
 // Candidates implements [rank.Source].
 func (v *View) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candidate, error) {
@@ -23,11 +29,18 @@ func (v *View) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candidat
 	x.query.set(r.Vector)
 	scores := x.scores[:len(s.live)*64]
 	candidates := x.candidates[:len(s.live)]
+	var nearest []scored
+	byVectors := func() { nearest = v.nearest(x, r.TopSimilar) }
 	if len(r.Words) > 0 && r.TopLexical > 0 {
+		var aside sync.WaitGroup
+		if v.count >= concurrentPassages {
+			aside.Go(byVectors)
+			byVectors = aside.Wait
+		}
 		v.score(x, r, scores)
 		s.addBest(x, scores, v.selected, r.TopLexical, candidates)
 	}
-	nearest := v.nearest(x, r.TopSimilar)
+	byVectors()
 	for _, n := range nearest {
 		candidates.set(n.ref)
 	}

@@ -19,7 +19,7 @@ func (v *View) nearest(x *scratch, k int) []scored {
 	s := v.snapshot
 	length := len(x.query.vector)
 	compared := max(k*s.index.opt.CompareFactor, s.index.opt.MinCompared)
-	list := x.list[:0]
+	list := x.compared[:0]
 	if v.count <= compared {
 		v.eachVector(length, func(p *part, set *vectors, passage uint32, slot int) {
 			list = append(list, scored{p.base + passage, set.similarity(slot, &x.query)})
@@ -37,7 +37,7 @@ func (v *View) nearest(x *scratch, k int) []scored {
 			list[i].score = set.similarity(set.slot(list[i].ref-p.base), &x.query)
 		}
 	}
-	x.list = list
+	x.compared = list
 	best := slices.Clone(s.top(list, k))
 	slices.SortFunc(best, func(a, b scored) int { return cmp.Compare(a.ref, b.ref) })
 	return best

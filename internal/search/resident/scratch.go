@@ -21,7 +21,8 @@ type scratch struct {
 	passages   []uint32 // of a segment
 	refs       []uint32 // passages of the snapshot
 	distances  []uint16 // of the codes of refs
-	list       []scored
+	list       []scored // by words
+	compared   []scored // by vectors
 }
 
 // scratchFor returns scratch memory for a snapshot. The caller puts it back.
