@@ -76,7 +76,7 @@ func flow() map[string][]string {
 		"internal/live/connection":      with("internal/identity/authn", "internal/request/accesslog", "internal/request/body"),
 		"client":                        {},
 		"internal/client":               {"internal/apierr", "internal/config/namedfile", "internal/request/storedop"},
-		"internal/eval/bench":           {"ent/gid", "internal/eval/bench", "internal/client", "internal/connector/blob", "internal/devstack", "internal/humanize", "internal/index", "internal/ingest", "internal/model/embed", "internal/viewer"},
+		"internal/eval/bench":           {"ent/gid", "internal/eval/bench", "internal/client", "internal/connector/blob", "internal/devstack", "internal/heap", "internal/humanize", "internal/index", "internal/ingest", "internal/model/embed", "internal/viewer"},
 		"internal/eval/bench/netfault":  {"internal/devstack"},
 		"internal/eval/bench/synth":     {},
 		"internal/heap":                 {},

@@ -12,11 +12,6 @@ import (
 	"github.com/magpie-search/magpie/internal/search/rank"
 )
 
-// concurrentPassages is the least number of selected passages of which words and vectors
-// are compared at the same time. Fewer would be compared in the time that two goroutines
-// take to meet.
-const concurrentPassages = 100_000
-
 // Candidates implements [rank.Source].
 func (v *View) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candidate, error) {
 	if err := ctx.Err(); err != nil {
@@ -33,7 +28,7 @@ func (v *View) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candidat
 	byVectors := func() { nearest = v.nearest(x, r.TopSimilar) }
 	if len(r.Words) > 0 && r.TopLexical > 0 {
 		var aside sync.WaitGroup
-		if v.count >= concurrentPassages {
+		if v.count >= s.index.opt.MinConcurrent {
 			aside.Go(byVectors)
 			byVectors = aside.Wait
 		}

@@ -19,6 +19,10 @@ type Options struct {
 	// MinCompared is the least number of vectors that are compared by their components;
 	// 1000 by default.
 	MinCompared int
+	// MinConcurrent is the least number of selected passages of which words and vectors
+	// are compared at the same time; 100,000 by default. Fewer are compared in about the
+	// time that it takes two goroutines to meet.
+	MinConcurrent int
 }
 
 func (o Options) withDefaults() Options {
@@ -27,6 +31,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MinCompared <= 0 {
 		o.MinCompared = 1000
+	}
+	if o.MinConcurrent <= 0 {
+		o.MinConcurrent = 100_000
 	}
 	return o
 }
