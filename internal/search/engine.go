@@ -51,7 +51,7 @@ type Options struct {
 	// none. The caller closes it after the Engine.
 	Distributed *engine.Tier
 	// Places is the number of searches that run at a time, four for each processor by
-	// default. If several workspaces search, none has more than a quarter of them.
+	// default. If several workspaces search, none has more than an eighth of them.
 	Places int
 }
 
@@ -111,7 +111,7 @@ func New(pool *pgxpool.Pool, a *analysis.Analyzer, models *embed.Registry, opt O
 	e := &Engine{
 		readers: opt.Readers, primary: replica.Primary(pool), store: index.New(pool, a).ReadFrom(opt.Readers), analyzer: a, models: models, ranker: rank.New(),
 		stored: postgres.New(pool, postgres.Options{Timeout: opt.Timeout, Readers: opt.Readers}), embedders: make(map[string]*embed.Questions),
-		connections: semaphore.NewWeighted(maxConns), maxConns: maxConns, gate: fair.New(fair.Options{Places: opt.Places, Share: max(opt.Places/4, 1)}), opt: opt,
+		connections: semaphore.NewWeighted(maxConns), maxConns: maxConns, gate: fair.New(fair.Options{Places: opt.Places, Share: max(opt.Places/8, 1)}), opt: opt,
 	}
 	for _, name := range models.Names() {
 		if model, ok := models.Lookup(name); ok && name != embed.BuiltinModel {
