@@ -51,16 +51,19 @@ func (v *View) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candidat
 // undefined. Words are added up in their order, so that the score of a passage does not
 // depend on where it is stored.
 func (v *View) score(x *scratch, r *rank.Request, scores []float64) {
-	clear(scores)
 	x.saturation.reset(r.AverageBody)
 	s := v.snapshot
+	// Scoring all is faster than testing each, if most are selected.
+	all := v.count > s.statistics.Passages/4*3
 	for i := range s.parts {
 		p := &s.parts[i]
-		selected := p.within(v.selected)
-		if v.count > s.statistics.Passages/4*3 {
-			selected = nil // scoring all is faster than testing each
-		}
 		partScores := scores[p.base : int(p.base)+p.passageCount()]
+		if all {
+			p.scoreAll(x, r.Words, s.index.opt.Window, partScores)
+			continue
+		}
+		clear(partScores)
+		selected := p.within(v.selected)
 		for w := range r.Words {
 			word := &r.Words[w]
 			x.terms = p.find(x.terms[:0], word.Terms)
@@ -99,19 +102,24 @@ func (s *Snapshot) addBest(x *scratch, scores []float64, selected bitmap, k int,
 	}
 }
 
-// sampleStep is the number of scores of which one is sampled.
-const sampleStep = 32
+// sampleStep is the number of scores of which one is sampled; of more than
+// sampleStep*maxSample scores, maxSample are.
+const (
+	sampleStep = 32
+	maxSample  = 1 << 13
+)
 
 // estimateFloor returns a score that probably more than k of the selected scores reach.
 func (x *scratch) estimateFloor(scores []float64, selected bitmap, k int) float64 {
 	sample := x.sample[:0]
-	for i := 0; i < len(scores); i += sampleStep {
+	step := max(sampleStep, len(scores)/maxSample)
+	for i := 0; i < len(scores); i += step {
 		if scores[i] > 0 && selected.has(u32(i)) {
 			sample = append(sample, scores[i])
 		}
 	}
 	x.sample = sample
-	place := k/sampleStep*3/2 + 16
+	place := k/step*3/2 + 16
 	if place >= len(sample) {
 		return math.SmallestNonzeroFloat64
 	}

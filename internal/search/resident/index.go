@@ -23,6 +23,10 @@ type Options struct {
 	// are compared at the same time; 100,000 by default. Fewer are compared in about the
 	// time that it takes two goroutines to meet.
 	MinConcurrent int
+	// Window is the number of passages whose words are scored at a time; 1<<15 by default.
+	// What a search reads and writes of so many stays in a processor's own cache, and does
+	// not for all of a large segment.
+	Window int
 }
 
 func (o Options) withDefaults() Options {
@@ -34,6 +38,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MinConcurrent <= 0 {
 		o.MinConcurrent = 100_000
+	}
+	if o.Window <= 0 {
+		o.Window = 1 << 15
 	}
 	return o
 }

@@ -30,7 +30,7 @@ func TestAnswersEqualBruteForce(t *testing.T) {
 			t.Parallel()
 			w := newWorld(seed, 40+int(seed)*20, 1+int(seed*seed)%90)
 			o := &oracle{documents: map[uuid.UUID]*index.Entry{}}
-			x := resident.New(resident.Options{MinConcurrent: 1 + int(seed%2)<<20}) // side by side, or one after the other
+			x := resident.New(resident.Options{MinConcurrent: 1 + int(seed%2)<<20, Window: 1 + int(seed*7)}) // side by side, or one after the other
 			at := index.Position{Generation: 1}
 			for round := range 16 {
 				at.Change++
@@ -53,7 +53,7 @@ func TestLargeAndMergedSegmentsEqualBruteForce(t *testing.T) {
 	w := newWorld(99, 60, 24)
 	w.rare = 120_000
 	o := &oracle{documents: map[uuid.UUID]*index.Entry{}}
-	x := resident.New(resident.Options{MinCompared: 1 << 20, MinConcurrent: 1})
+	x := resident.New(resident.Options{MinCompared: 1 << 20, MinConcurrent: 1, Window: 1000})
 	at := index.Position{Generation: 3, Change: 1}
 	c := x.Change()
 	if err := c.Begin(at, "model", true); err != nil {

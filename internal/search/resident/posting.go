@@ -176,46 +176,15 @@ func (t *saturationTable) compute(o occurrences, words int32) float64 {
 	return v
 }
 
-// score adds the scores of a term to those of the selected passages; nil selects all.
+// score adds the scores of a term to those of the selected passages.
 // others, nil for a word of one term, are occurrences of the word's other terms by
 // passage. score merges them with those of the term and clears the ones it used.
 func (s *segment) score(term uint32, weight float64, selected bitmap, t *saturationTable, scores []float64, others []occurrences) {
 	p := s.postings(term)
 	scores = scores[:len(s.bodyWords)]
-	if selected == nil {
-		t.scoreAll(p.stream, s.bodyWords, weight, scores, others)
-		return
-	}
 	p.eachBlock(selected, func(previous uint32, offset int, n uint32) {
 		t.scoreSelected(p.stream[offset:], n, previous, s.bodyWords, weight, selected, scores, others)
 	})
-}
-
-// scoreAll is score for all passages. Words cost a search most of their time here: as
-// a closure, or with a test of the selection, the loop would take half as long again.
-func (t *saturationTable) scoreAll(stream []byte, words []int32, weight float64, scores []float64, others []occurrences) {
-	passage := ^uint32(0)
-	for i := 0; i < len(stream); {
-		d := uint32(stream[i])
-		i++
-		if d >= twoBytes {
-			d, i = longVarint(d, stream, i)
-		}
-		passage += d + 1
-		o := occurrences(stream[i])
-		i++
-		if others != nil {
-			if other := others[passage]; other != 0 {
-				o = o.merge(other)
-				others[passage] = 0
-			}
-		}
-		v := t.cached(o, words[passage])
-		if v == 0 {
-			v = t.compute(o, words[passage])
-		}
-		scores[passage] += weight * v
-	}
 }
 
 // scoreSelected is score for n postings that follow the passage previous.

@@ -18,6 +18,8 @@ type scratch struct {
 	marks      marks         // zero
 	tokens     []token
 	terms      []uint32 // term numbers
+	cursors    []cursor
+	words      []wordCursors
 	passages   []uint32 // of a segment
 	refs       []uint32 // passages of the snapshot
 	distances  []uint16 // of the codes of refs
