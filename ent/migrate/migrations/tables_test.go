@@ -39,3 +39,22 @@ func TestTablesAreThoseOfANewDatabase(t *testing.T) {
 		t.Errorf("%d tables are there, and %d are made: %v", len(there), len(made), made)
 	}
 }
+
+func TestTextsAreCompressedByLZ4(t *testing.T) {
+	t.Parallel()
+	conn, err := pgx.Connect(t.Context(), testkit.Database(t).OwnerURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }()
+	var possible bool
+	var parts int
+	if err := conn.QueryRow(t.Context(), `select (select 'lz4' = any (enumvals) from pg_settings where name = 'default_toast_compression'),
+		count(*) filter (where attcompression = 'l') from pg_attribute join pg_inherits on inhrelid = attrelid
+		where inhparent = 'document_texts'::regclass and attname = 'body'`).Scan(&possible, &parts); err != nil {
+		t.Fatal(err)
+	}
+	if possible != (parts == 16) || !possible && parts > 0 {
+		t.Errorf("the server has LZ4: %t, %d partitions use it", possible, parts)
+	}
+}
