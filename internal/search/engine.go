@@ -121,7 +121,7 @@ func New(pool *pgxpool.Pool, a *analysis.Analyzer, models *embed.Registry, opt O
 	if opt.Memory > 0 {
 		e.hits.budget = min(opt.Memory/32, 32<<20)
 		e.resident = resident.NewCache(e.store, resident.CacheOptions{
-			Budget: opt.Memory - e.hits.budget, MaxWait: opt.MaxLoadWait, BeforeCommit: e.refreshHits, Log: opt.Log,
+			Budget: opt.Memory - e.hits.budget, MaxWait: opt.MaxLoadWait, BeforeCommit: e.refreshHits, WhileLoading: fair.Outside, Log: opt.Log,
 		})
 	}
 	return e

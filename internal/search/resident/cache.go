@@ -44,6 +44,9 @@ type CacheOptions struct {
 	// can find it; nil for no call. The state is that of the search for which the changes
 	// were read. The changes are committed when BeforeCommit returns.
 	BeforeCommit func(ctx context.Context, scope viewer.Scope, state index.State, documents []uuid.UUID)
+	// WhileLoading makes the call in which a caller waits for a load; nil for nothing
+	// around it. Loads take seconds, which others should not wait for with the caller.
+	WhileLoading func(ctx context.Context, wait func() error) error
 	// Log gets loads, and failures that no caller waits for; nil discards them.
 	Log *slog.Logger
 	// Index are the options of the indexes.
@@ -83,6 +86,7 @@ type entry struct {
 
 // A read is a read of changes in progress that callers may wait for.
 type read struct {
+	isLoad  bool
 	done    chan struct{}
 	cancel  context.CancelFunc
 	waiters int
@@ -115,6 +119,9 @@ func NewCache(feed Feed, opt CacheOptions) *Cache {
 	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	if opt.WhileLoading == nil {
+		opt.WhileLoading = func(_ context.Context, wait func() error) error { return wait() }
 	}
 	return &Cache{feed: feed, opt: opt, entries: make(map[key]*entry)}
 }
@@ -185,11 +192,11 @@ func (c *Cache) Snapshot(ctx context.Context, scope viewer.Scope, state index.St
 		return nil, err
 	}
 	k := key{workspace, state.Collection}
-	wait := c.opt.MaxWaitUnindexed
+	longest := c.opt.MaxWaitUnindexed
 	if state.Indexed {
-		wait = c.opt.MaxWait
+		longest = c.opt.MaxWait
 	}
-	timeout := time.NewTimer(wait)
+	timeout := time.NewTimer(longest)
 	defer timeout.Stop()
 	// A read that is already in progress may end before the required change. A read that
 	// begins after this call reaches it, unless the state is ahead of the feed.
@@ -198,13 +205,20 @@ func (c *Cache) Snapshot(ctx context.Context, scope viewer.Scope, state index.St
 		if err != nil || s != nil {
 			return s, err
 		}
-		select {
-		case <-pending.done:
-			err = pending.err
-		case <-timeout.C:
-			err = ErrLoading
-		case <-ctx.Done():
-			err = ctx.Err()
+		wait := func() error {
+			select {
+			case <-pending.done:
+				return pending.err
+			case <-timeout.C:
+				return ErrLoading
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		if pending.isLoad {
+			err = c.opt.WhileLoading(ctx, wait)
+		} else {
+			err = wait()
 		}
 		c.mutex.Lock()
 		pending.waiters--
@@ -311,9 +325,9 @@ const (
 // caller's context ends.
 func (c *Cache) startRead(ctx context.Context, e *entry, scope viewer.Scope, state index.State) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	e.read = &read{done: make(chan struct{}), cancel: cancel}
 	x := e.index
 	isLoad := x == nil
+	e.read = &read{isLoad: isLoad, done: make(chan struct{}), cancel: cancel}
 	if isLoad {
 		x = New(c.opt.Index)
 	}

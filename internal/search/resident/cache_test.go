@@ -152,6 +152,26 @@ func TestConcurrentCallersShareALoad(t *testing.T) {
 	})
 }
 
+func TestOnlyTheWaitForALoadIsWrapped(t *testing.T) {
+	wrapped := 0
+	while := func(_ context.Context, wait func() error) error {
+		wrapped++
+		return wait()
+	}
+	bubble(t, resident.CacheOptions{WhileLoading: while}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
+		state := f.add(1, 3)
+		for change := range int64(3) {
+			state = f.change(state.Collection, func(s *index.State) { s.Change, s.Required = 1+change, 1+change })
+			if s, err := c.Snapshot(t.Context(), scope, state); err != nil || s.Change != state.Change || wrapped != 1 {
+				t.Fatalf("change %d: Snapshot = %+v, %v; %d waits were wrapped", state.Change, s, err, wrapped)
+			}
+		}
+		if n := f.count(); n != 3 {
+			t.Errorf("%d reads, want 3", n)
+		}
+	})
+}
+
 func TestALoadContinuesAfterTheWaitEnds(t *testing.T) {
 	bubble(t, resident.CacheOptions{MaxWait: 50 * time.Millisecond}, func(t *testing.T, f *feed, c *resident.Cache, scope viewer.Scope) {
 		state := f.add(1, 3)
