@@ -378,12 +378,9 @@ func TestNoSearchFailsWithItsReplica(t *testing.T) {
 	if err := r.replica.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	testkit.WaitFor(t, "the replica to be used again", func() bool { return r.readers.Stats().Replicas[0].Used })
-	before := r.readers.Stats().OnReplicas
+	before := stats.OnReplicas
+	testkit.WaitFor(t, "the replica to answer reads again", func() bool { return r.readers.Stats().OnReplicas > before })
 	further()
-	if r.readers.Stats().OnReplicas == before {
-		t.Error("the replica answers no reads after its restart")
-	}
 	stop()
 	searching.Wait()
 	t.Logf("%d searches, none failed; %+v", searches.Load(), r.readers.Stats())
