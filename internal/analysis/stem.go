@@ -305,7 +305,8 @@ func (c *wordCache[T]) lookup(raw string, kind uint8, find func(raw string) T) T
 	if known := slot.Load(); known != nil && known.kind == kind && string(known.raw[:known.length]) == raw {
 		return known.found
 	}
-	word := &cached[T]{kind: kind, length: uint8(len(raw)), found: find(strings.Clone(raw))} // a text is not kept for one of its words
+	length := uint8(len(raw))                                                       //nolint:gosec // at most maxCachedBytes
+	word := &cached[T]{kind: kind, length: length, found: find(strings.Clone(raw))} // a text is not kept for one of its words
 	copy(word.raw[:], raw)
 	slot.Store(word)
 	return word.found
