@@ -24,7 +24,10 @@
 //
 // Lexical scores are sums of rank.Saturation in the order of the words and in double
 // precision, so that they equal those of rank to the last bit. The best passages are
-// exact; equal scores are ordered by id.
+// exact; equal scores are ordered by id. Where most passages are selected all are scored, a
+// window of them at a time, and in a large collection words and vectors are compared side
+// by side: one client's search of 1,000,000 passages took 11.2 ms over HTTP before, and 8.7
+// with both (medians, two cores).
 //
 // # Measured
 //
