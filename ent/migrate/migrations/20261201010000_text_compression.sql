@@ -1,7 +1,7 @@
 -- +goose Up
--- The texts of documents are compressed by LZ4, which takes a tenth of the time of the
--- method of before; texts that are stored stay as they are. A PostgreSQL that was built
--- without LZ4 keeps that method.
+-- The texts of documents are compressed by LZ4, which takes less time than the method of
+-- before; texts that are stored stay as they are. A PostgreSQL that was built without LZ4
+-- keeps that method.
 -- +goose StatementBegin
 do $$
 begin

@@ -240,7 +240,13 @@ func (s *segment) scoreWord(terms []uint32, weight float64, selected bitmap, x *
 	}
 	x.passages = passages
 	s.score(frequent, weight, selected, &x.saturation, scores, others)
-	for _, passage := range passages {
+	s.scoreOthers(x, weight, scores, others)
+}
+
+// scoreOthers adds the scores of those of x.passages that have occurrences of a word's
+// other terms alone, and clears these.
+func (s *segment) scoreOthers(x *scratch, weight float64, scores []float64, others []occurrences) {
+	for _, passage := range x.passages {
 		if o := others[passage]; o != 0 {
 			scores[passage] += weight * x.saturation.value(o, s.bodyWords[passage])
 			others[passage] = 0

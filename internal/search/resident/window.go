@@ -59,12 +59,7 @@ func (p *part) scoreAll(x *scratch, words []rank.Word, window int, scores []floa
 				x.passages = word.cursors[c].collect(u32(end), others, x.passages)
 			}
 			word.cursors[last].score(u32(end), word.weight, p.segment.bodyWords, &x.saturation, scores, others)
-			for _, passage := range x.passages {
-				if o := others[passage]; o != 0 {
-					scores[passage] += word.weight * x.saturation.value(o, p.segment.bodyWords[passage])
-					others[passage] = 0
-				}
-			}
+			p.segment.scoreOthers(x, word.weight, scores, others)
 		}
 	}
 }
