@@ -1,5 +1,5 @@
 // The GraphQL client: queries and mutations over POST with a normalized cache, and
-// subscriptions over one WebSocket (live.ts).
+// subscriptions over WebSockets (live.ts).
 import { cacheExchange } from '@urql/exchange-graphcache';
 import { relayPagination } from '@urql/exchange-graphcache/extras';
 import { Client, fetchExchange, subscriptionExchange } from 'urql';

@@ -1,23 +1,26 @@
-// Subscriptions over one WebSocket, with resuming after a lost connection.
+// Subscriptions over WebSockets, one for each route, with resuming after a lost connection.
 import { stringifyDocument } from '@urql/core';
 import { type Client, createClient } from 'graphql-ws';
 import { useEffect, useRef, useState } from 'react';
 import type { TypedDocumentNode } from 'urql';
 import { accessToken, renew } from '../session/session';
+import { routed } from './route';
 
-let shared: Client | null = null;
+// By route: '' for what concerns no single collection.
+const sockets = new Map<string, Client>();
 
 // How often the connection is tried, and how long its answer may take, in milliseconds.
 const keepAlive = 10_000;
 const patience = 5_000;
-let answer: number | undefined;
 
-// socket returns the WebSocket's client, which connects with the first subscription and
-// disconnects after the last.
-export function socket(): Client {
-  if (shared !== null) return shared;
-  shared = createClient({
-    url: `${window.location.origin.replace(/^http/, 'ws')}/graphql`,
+// socket returns the client of the WebSocket with a route, which connects with the first subscription and disconnects after
+// the last.
+export function socket(route = ''): Client {
+  const open = sockets.get(route);
+  if (open) return open;
+  let answer: number | undefined;
+  const client = createClient({
+    url: window.location.origin.replace(/^http/, 'ws') + routed(route),
     connectionParams: async () => {
       const token = await accessToken();
       if (token === null) throw new Error('the session has ended');
@@ -27,26 +30,27 @@ export function socket(): Client {
     keepAlive,
     on: {
       ping: (received) => {
-        if (!received) answer = window.setTimeout(interrupt, patience);
+        if (!received) answer = window.setTimeout(() => client.terminate(), patience);
       },
       pong: () => window.clearTimeout(answer),
       closed: () => window.clearTimeout(answer),
     },
   });
+  sockets.set(route, client);
   window.addEventListener('offline', interrupt);
-  return shared;
+  return client;
 }
 
-// interrupt ends a connection over a network that is gone, which says nothing, and looks like one without news. It is made
+// interrupt ends connections over a network that is gone, which say nothing, and look like those without news. They are made
 // again.
 function interrupt() {
-  shared?.terminate();
+  for (const client of sockets.values()) client.terminate();
 }
 
 // disconnect ends all subscriptions, at the end of a session.
 export function disconnect() {
-  void shared?.dispose();
-  shared = null;
+  for (const client of sockets.values()) void client.dispose();
+  sockets.clear();
 }
 
 // Close codes after which another try would fail in the same way.
@@ -63,20 +67,22 @@ interface Watch<D, V> {
   variables: () => V;
   onData: (data: D) => void;
   onState?: (state: LiveState, error?: unknown) => void;
+  // The collection that it searches.
+  route?: string;
   // For an operation that must not be sent twice: a lost connection ends it, with the state waiting.
   once?: boolean;
 }
 
 // watch follows a subscription until it completes, fails, or the returned function is
 // called. A lost connection is made again after 1 to 5 seconds.
-export function watch<D, V>({ document, variables, onData, onState, once = false }: Watch<D, V>): () => void {
+export function watch<D, V>({ document, variables, onData, onState, route, once = false }: Watch<D, V>): () => void {
   let stopped = false;
   let unsubscribe: (() => void) | null = null;
   let timer: number | undefined;
   const query = stringifyDocument(document);
   const connect = () => {
     onState?.('connecting');
-    unsubscribe = socket().subscribe<D>(
+    unsubscribe = socket(route).subscribe<D>(
       { query, variables: variables() as Record<string, unknown> },
       {
         next: ({ data, errors }) => {

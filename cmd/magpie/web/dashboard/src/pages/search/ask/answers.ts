@@ -167,6 +167,7 @@ export function ask(input: { message: string; conversationId?: string; collectio
   publish([...answers.filter((other) => other.conversationId !== answer.conversationId || isOpen(other)), answer]);
   const stop = watch({
     document: AskChatDocument,
+    route: input.collection,
     once: true, // the question must not be put again
     variables: () => ({ input }),
     onData: ({ chat }) => take(key, chat),
