@@ -120,7 +120,7 @@ func (r *Runs) Continue(ctx context.Context, t queue.Run) error {
 	go func() {
 		defer r.goroutines.Done()
 		defer cancel(nil)
-		failure := w.prepare(base)
+		failure := endOr(base, w.prepare(base))
 		if failure != nil {
 			w.journal = r.newJournal(row, max(w.seq, 1))
 			w.finish(viewer.With(base, viewer.System(t.Workspace)), failure)

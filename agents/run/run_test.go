@@ -288,6 +288,30 @@ func TestARunWithoutFollowersIsCanceled(t *testing.T) {
 	eventually(t, "the run without a grace period ends", func() bool { return status(immediate.ID) == agentrun.StatusCanceled })
 }
 
+func TestARunIsCanceledBeforeItsFirstStep(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	begun := make(chan struct{})
+	runs := h.newRuns(t, func(o *run.Options) {
+		o.Oversight = func(ctx context.Context, _ *ent.AgentRun) (run.Oversight, error) {
+			close(begun)
+			<-ctx.Done()
+			return run.Oversight{}, ctx.Err()
+		}
+	})
+	row, events := start(h.ada, t, runs, run.Input{Agent: h.agent.ID, Message: "Go"})
+	<-begun
+	if _, err := runs.Cancel(h.ada, row.ID); err != nil {
+		t.Fatal(err)
+	}
+	if all := collect(t, events, 0); !strings.Contains(describe(all), "The run was canceled.") {
+		t.Errorf("%s", describe(all))
+	}
+	if row, err := runs.Get(h.ada, row.ID); err != nil || row.Status != agentrun.StatusCanceled {
+		t.Errorf("the run is %s (%v)", row.Status, err)
+	}
+}
+
 func TestRunsOfOthersAreNotFound(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)

@@ -96,12 +96,12 @@ func (w *work) execute(ctx context.Context) (err error) {
 	}
 	if r.opt.Oversight != nil {
 		if w.oversight, err = r.opt.Oversight(ctx, w.row); err != nil {
-			return fmt.Errorf("who decides about the run: %w", err)
+			return endOr(ctx, fmt.Errorf("who decides about the run: %w", err))
 		}
 	}
 	all, err := w.tools(ctx, runContext)
 	if err != nil {
-		return err
+		return endOr(ctx, err)
 	}
 	task := loop.Task{
 		ID: w.row.ID.String(), System: w.agent.SystemPrompt, History: w.history, Message: w.message, Model: w.model, Citer: w.citations,
@@ -138,6 +138,14 @@ func (w *work) execute(ctx context.Context) (err error) {
 		err = storeErr
 	}
 	return err
+}
+
+// endOr returns what ended a run, of which everything fails that it does, or else the failure.
+func endOr(ctx context.Context, failure error) error {
+	if failure != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return failure
 }
 
 // tools returns the tools of the agent for the person of the run, with their policies.
