@@ -53,6 +53,16 @@ func (s *Source) fewest(ctx context.Context, a *answer) (int, error) {
 	}
 }
 
+// passesTooMuch reports whether there may be passages beyond an answer that the filter selects,
+// while it does not select all of the answer: the backend knows no positions.
+func (s *Source) passesTooMuch(answers []answer) bool {
+	long := func(p rank.Phrase) bool { return len(p) > 1 }
+	if !slices.ContainsFunc(s.filter.Phrases, long) && !slices.ContainsFunc(s.filter.Excluded, long) {
+		return false
+	}
+	return slices.ContainsFunc(answers, func(a answer) bool { return a.found >= a.query.Limit })
+}
+
 func one(b bool) int {
 	if b {
 		return 1

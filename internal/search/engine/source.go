@@ -69,8 +69,10 @@ func (s *Source) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candid
 		if err != nil {
 			return nil, err
 		}
-		if short {
-			t.doubts.Add(1)
+		if short || s.passesTooMuch(answers) {
+			if short {
+				t.doubts.Add(1)
+			}
 			t.fallbacks.Add(1)
 			return s.Stored.Candidates(ctx, r)
 		}
