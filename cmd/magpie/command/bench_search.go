@@ -146,18 +146,28 @@ func printSize(c *console.Console, s *bench.SearchSize) {
 	if s.Projection > 0 {
 		pairs = append(pairs, [2]string{"search engine", "has the collection in all replicas after " + humanize.Duration(s.Projection)})
 	}
+	if a := s.Agreement; a != nil {
+		pairs = append(pairs, [2]string{"as PostgreSQL", fmt.Sprintf("%d of %d searches, one at a time, have the same first ten; %.2f %% of PostgreSQL's are found; it answered %d itself",
+			a.Same, a.Searches, 100*a.Recall, a.Fallbacks)})
+	}
 	if s.BaselineCopy > 0 {
 		pairs = append(pairs, [2]string{"baseline", fmt.Sprintf("filled in %s (parsing and embedding included), indexed in %s",
 			humanize.Duration(s.BaselineCopy), humanize.Duration(s.BaselineIndex))})
 	}
 	c.Pairs(pairs...)
 	header := []string{"FILTER", "SHARE", "CLIENTS", "SEARCHES/S", "P50 ms", "P95 ms", "P99 ms", "FOUND"}
+	if s.Agreement != nil {
+		header = append(header, "BY POSTGRESQL")
+	}
 	if s.BaselineCopy > 0 {
 		header = append(header, "BASELINE/S", "P50 ms", "P95 ms", "P99 ms", "FOUND", "TIMES AS MANY/S", "P50 RATIO", "P99 RATIO")
 	}
 	rows := make([][]string, 0, len(s.Searches))
 	for _, m := range s.Searches {
 		row := append([]string{m.Filter, fmt.Sprintf("%.2f %%", 100*m.Share), fmt.Sprint(m.Clients)}, latencyCells(m.Magpie)...)
+		if s.Agreement != nil {
+			row = append(row, fmt.Sprintf("%.0f %%", 100*float64(m.Fallbacks)/float64(max(1, m.Magpie.Calls))))
+		}
 		if base := m.Baseline; base != nil {
 			row = append(append(row, latencyCells(*base)...), formatRatio(m.Magpie.PerSecond, base.PerSecond),
 				formatRatio(float64(base.P50), float64(m.Magpie.P50)), formatRatio(float64(base.P99), float64(m.Magpie.P99)))

@@ -53,6 +53,9 @@ func (m Metrics) Resident() (bytes, passages float64, ok bool) {
 	return bytes, m["magpie_search_resident_passages"], ok
 }
 
+// Fallbacks returns how often PostgreSQL answered in the place of the search engine.
+func (m Metrics) Fallbacks() float64 { return m["magpie_engine_fallbacks_total"] }
+
 // LiveHeap returns the bytes that were alive after the last garbage collection. It
 // computes them from the next goal of the collector, which also counts stacks and
 // globals.

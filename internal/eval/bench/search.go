@@ -43,8 +43,9 @@ type searchRun struct {
 	target    target
 	filler    *filler
 	questions []string
-	baseline  *Baseline // nil without one
-	markers   int       // words that documents of catch-ups got
+	baseline  *Baseline     // nil without one
+	markers   int           // words that documents of catch-ups got
+	stored    [][]uuid.UUID // what PostgreSQL found, for an Agreement
 }
 
 // Search measures searches at several sizes of a collection, with several filters
@@ -134,8 +135,17 @@ func (r *searchRun) measureServer(ctx context.Context, size *SearchSize) (err er
 			return err
 		}
 	}
+	if size.Tier == TierEngine {
+		if size.Agreement, err = r.agreement(ctx, srv); err != nil {
+			return err
+		}
+	}
 	for _, filter := range synth.Filters() {
 		for _, clients := range r.Clients {
+			before, err := srv.metrics(ctx)
+			if err != nil {
+				return err
+			}
 			l := Load(ctx, clients, r.Duration, asks[filter.Name])
 			if l.Errors > 0 {
 				return fmt.Errorf("filter %s, %s: %w", filter.Name, humanize.Count(clients, "client"), l.failure())
@@ -143,8 +153,13 @@ func (r *searchRun) measureServer(ctx context.Context, size *SearchSize) (err er
 			if err := ctx.Err(); err != nil {
 				return err
 			}
+			after, err := srv.metrics(ctx)
+			if err != nil {
+				return err
+			}
 			size.Searches = append(size.Searches, SearchComparison{
 				Filter: filter.Name, Share: float64(r.filler.selected[filter.Name]) / float64(size.Passages), Clients: clients, Magpie: l,
+				Fallbacks: int(after.Fallbacks() - before.Fallbacks()),
 			})
 			r.stack.Display.Note("%d passages, %s, filter %s, %s: %.0f searches/s, p50 %s, p99 %s", size.Passages, size.Tier, filter.Name,
 				humanize.Count(clients, "client"), l.PerSecond, humanize.Milliseconds(l.P50), humanize.Milliseconds(l.P99))
@@ -155,7 +170,11 @@ func (r *searchRun) measureServer(ctx context.Context, size *SearchSize) (err er
 		return err
 	}
 	size.Memory = memoryOf(metrics, initialRSS, size.Passages)
-	return r.measureCatchUp(ctx, srv, size)
+	if err := r.measureCatchUp(ctx, srv, size); err != nil || size.Tier != TierPostgreSQL || !slices.Contains(r.Tiers, TierEngine) {
+		return err
+	}
+	r.stored, err = r.firstResults(ctx, srv.rest(r.target.key))
+	return err
 }
 
 // warmUp makes calls that are not counted.

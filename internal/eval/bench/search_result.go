@@ -33,11 +33,13 @@ type SearchSize struct {
 	Settling time.Duration `json:"vacuumAndIndexesNanoseconds"`
 	// Projection is the time until every replica of the search engine was known to have
 	// the collection, or what was new in it; 0 in another tier.
-	Projection time.Duration      `json:"projectionNanoseconds,omitempty"`
-	ColdStart  ColdStart          `json:"cold"`
-	Memory     SearchMemory       `json:"memory"`
-	CatchUp    CatchUp            `json:"catchUp"`
-	Searches   []SearchComparison `json:"searches"`
+	Projection time.Duration `json:"projectionNanoseconds,omitempty"`
+	// Agreement compares the results with those in PostgreSQL; nil in another tier.
+	Agreement *Agreement         `json:"agreement,omitempty"`
+	ColdStart ColdStart          `json:"cold"`
+	Memory    SearchMemory       `json:"memory"`
+	CatchUp   CatchUp            `json:"catchUp"`
+	Searches  []SearchComparison `json:"searches"`
 	// BaselineCopy and BaselineIndex are the times to fill and to index the table of
 	// the baseline.
 	BaselineCopy  time.Duration `json:"baselineCopyNanoseconds,omitempty"`
@@ -80,10 +82,12 @@ type CatchUp struct {
 type SearchComparison struct {
 	Filter string `json:"filter"`
 	// Share is the share of the passages that the filter selects.
-	Share    float64    `json:"share"`
-	Clients  int        `json:"clients"`
-	Magpie   Latencies  `json:"magpie"`
-	Baseline *Latencies `json:"baseline,omitempty"`
+	Share   float64   `json:"share"`
+	Clients int       `json:"clients"`
+	Magpie  Latencies `json:"magpie"`
+	// Fallbacks are the searches that PostgreSQL answered in the place of the search engine.
+	Fallbacks int        `json:"answeredByPostgreSQL,omitempty"`
+	Baseline  *Latencies `json:"baseline,omitempty"`
 }
 
 // A Budget compares a measurement with a budget of the design.
