@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -44,23 +45,38 @@ func (r *searchRun) firstResults(ctx context.Context, rest *client.REST) ([][]uu
 	return all, nil
 }
 
-// agreement compares what a server of the search engine's tier finds with what PostgreSQL found.
-func (r *searchRun) agreement(ctx context.Context, srv *server) (*Agreement, error) {
-	before, err := srv.metrics(ctx)
+// compareTiers asks two servers, one for each tier, of which the second has what the first has: the same
+// statistics, when nothing changes any more.
+func (r *searchRun) compareTiers(ctx context.Context) (*Agreement, error) {
+	found, fallbacks, err := r.resultsIn(ctx, TierEngine)
 	if err != nil {
 		return nil, err
 	}
-	found, err := r.firstResults(ctx, srv.rest(r.target.key))
+	stored, _, err := r.resultsIn(ctx, TierPostgreSQL)
 	if err != nil {
 		return nil, err
 	}
-	after, err := srv.metrics(ctx)
-	if err != nil {
-		return nil, err
-	}
-	a := compare(r.stored, found)
-	a.Fallbacks = int(after.Fallbacks() - before.Fallbacks())
+	a := compare(stored, found)
+	a.Fallbacks = fallbacks
 	return &a, nil
+}
+
+// resultsIn asks a server that it starts, whose collection is in a tier, and returns also how often PostgreSQL answered in
+// the place of the search engine.
+func (r *searchRun) resultsIn(ctx context.Context, tier Tier) (results [][]uuid.UUID, fallbacks int, err error) {
+	if err := r.setTier(ctx, tier); err != nil {
+		return nil, 0, err
+	}
+	srv, err := r.stack.startServer(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, srv.stop()) }()
+	if results, err = r.firstResults(ctx, srv.rest(r.target.key)); err != nil {
+		return nil, 0, err
+	}
+	metrics, err := srv.metrics(ctx)
+	return results, int(metrics.Fallbacks()), err
 }
 
 // compare compares lists of results, of which there are as many.

@@ -43,9 +43,8 @@ type searchRun struct {
 	target    target
 	filler    *filler
 	questions []string
-	baseline  *Baseline     // nil without one
-	markers   int           // words that documents of catch-ups got
-	stored    [][]uuid.UUID // what PostgreSQL found, for an Agreement
+	baseline  *Baseline // nil without one
+	markers   int       // words that documents of catch-ups got
 }
 
 // Search measures searches at several sizes of a collection, with several filters
@@ -135,11 +134,6 @@ func (r *searchRun) measureServer(ctx context.Context, size *SearchSize) (err er
 			return err
 		}
 	}
-	if size.Tier == TierEngine {
-		if size.Agreement, err = r.agreement(ctx, srv); err != nil {
-			return err
-		}
-	}
 	for _, filter := range synth.Filters() {
 		for _, clients := range r.Clients {
 			before, err := srv.metrics(ctx)
@@ -170,11 +164,7 @@ func (r *searchRun) measureServer(ctx context.Context, size *SearchSize) (err er
 		return err
 	}
 	size.Memory = memoryOf(metrics, initialRSS, size.Passages)
-	if err := r.measureCatchUp(ctx, srv, size); err != nil || size.Tier != TierPostgreSQL || !slices.Contains(r.Tiers, TierEngine) {
-		return err
-	}
-	r.stored, err = r.firstResults(ctx, srv.rest(r.target.key))
-	return err
+	return r.measureCatchUp(ctx, srv, size)
 }
 
 // warmUp makes calls that are not counted.

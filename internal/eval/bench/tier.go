@@ -34,7 +34,7 @@ func (t Tier) searchTier() string {
 
 // measureTier measures a server that it starts. The collection is in the search engine
 // before, if the tier is that.
-func (r *searchRun) measureTier(ctx context.Context, tier Tier, size *SearchSize) (err error) {
+func (r *searchRun) measureTier(ctx context.Context, tier Tier, size *SearchSize) error {
 	size.Tier = tier
 	if err := r.setTier(ctx, tier); err != nil {
 		return err
@@ -42,6 +42,18 @@ func (r *searchRun) measureTier(ctx context.Context, tier Tier, size *SearchSize
 	if tier != TierEngine {
 		return r.measureServer(ctx, size)
 	}
+	if err := r.measureProjected(ctx, size); err != nil {
+		return err
+	}
+	// No worker takes the collection out of the engine meanwhile.
+	return r.stack.Display.Step("both tiers are compared", func() (err error) {
+		size.Agreement, err = r.compareTiers(ctx)
+		return err
+	})
+}
+
+// measureProjected measures a server while a worker projects the collection.
+func (r *searchRun) measureProjected(ctx context.Context, size *SearchSize) (err error) {
 	worker, err := r.stack.startWorker(ctx)
 	if err != nil {
 		return err
@@ -52,7 +64,16 @@ func (r *searchRun) measureTier(ctx context.Context, tier Tier, size *SearchSize
 		return err
 	}
 	size.Projection = time.Since(start)
-	return r.measureServer(ctx, size)
+	if err := r.measureServer(ctx, size); err != nil {
+		return err
+	}
+	// What changed is projected and counted, too.
+	return r.stack.Display.Step("the search engine has what changed", func() error {
+		if err := r.stack.settle(ctx); err != nil {
+			return err
+		}
+		return r.awaitEngine(ctx)
+	})
 }
 
 func (r *searchRun) setTier(ctx context.Context, tier Tier) error {
