@@ -3,8 +3,11 @@ package graph_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/magpie-search/magpie/ent/membership"
+	"github.com/magpie-search/magpie/internal/queue"
+	"github.com/magpie-search/magpie/internal/system"
 )
 
 func TestEditorsChooseWhereACollectionIsSearched(t *testing.T) {
@@ -71,5 +74,30 @@ func TestAdministratorsSeeHowFarTheSearchEngineIs(t *testing.T) {
 		if _, err := h.db.Pool.Exec(t.Context(), "update engine_collections set behind_since = null, last_error = null"); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+func TestACollectionThatIsToBeInASearchEngineNeedsOne(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	ada, eve := h.tenant(t, "ada"), h.tenant(t, "eve")
+	const ask = `{ system { warnings { code text } } }`
+	const missing = `{"code":"ENGINE_MISSING","text":"1 of the collections should be in a search engine, and this process has none."}`
+	for _, tier := range []string{"AUTO", "POSTGRESQL", "ENGINE"} {
+		if _, err := h.db.Pool.Exec(t.Context(), "update collections set search_tier = $1 where id = $2", tier, ada.collection); err != nil {
+			t.Fatal(err)
+		}
+		if got := h.ask(t, ada.viewer, ask, nil); strings.Contains(got.body, missing) != (tier == "ENGINE") {
+			t.Errorf("%s: %s", tier, got.body)
+		}
+	}
+	if got := h.ask(t, eve.viewer, ask, nil); strings.Contains(got.body, "ENGINE_") {
+		t.Errorf("another workspace: %s", got.body)
+	}
+	h.resolver.System = system.New(system.Options{
+		Pool: h.db.Pool, Redis: h.redis, Queue: queue.NewAsynq(h.redis), Loaded: h.resolver.Search.Loaded, HasEngine: true, Now: time.Now,
+	})
+	if got := h.ask(t, ada.viewer, ask, nil); !strings.Contains(got.body, `"warnings":[`) || strings.Contains(got.body, "ENGINE_") {
+		t.Errorf("with an engine: %s", got.body)
 	}
 }

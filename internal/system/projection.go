@@ -57,8 +57,9 @@ func (p *projectionRow) projection() *Projection {
 // needs attention.
 const MaxEngineLag = 15 * time.Minute
 
-// warnOfProjections warns of collections that the search engine does not get.
-func (s *System) warnOfProjections(r *Report) {
+// warnOfProjections warns of collections that the search engine does not get. So many are to
+// be in it by choice.
+func (s *System) warnOfProjections(r *Report, chosen int) {
 	failing, behind := 0, 0
 	for _, c := range r.Collections {
 		switch {
@@ -68,6 +69,11 @@ func (s *System) warnOfProjections(r *Report) {
 		case c.Engine.State == projectionReady && c.Engine.BehindSeconds > MaxEngineLag.Seconds():
 			behind++
 		}
+	}
+	// Without an engine, collections that are only large belong where they are.
+	if chosen > 0 && !s.o.HasEngine {
+		r.warn("ENGINE_MISSING", fmt.Sprintf("%d of the collections should be in a search engine, and this process has none.", chosen),
+			"Set ENGINE_URL for every process, or searchTier of these collections to AUTO; without it they are searched in memory or in PostgreSQL.")
 	}
 	if failing > 0 {
 		r.warn("ENGINE_FAILING", fmt.Sprintf("%d of the collections cannot be sent to the search engine.", failing),

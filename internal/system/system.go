@@ -33,6 +33,8 @@ type Options struct {
 	Loaded func(workspace uuid.UUID) map[uuid.UUID]resident.Size
 	// Models are the configured models.
 	Models []ConfiguredModel
+	// HasEngine says that this process has a search engine.
+	HasEngine bool
 	// IsOpen says that anybody may create a workspace, whose administrator must not learn
 	// about workers, queues and failures of models.
 	IsOpen bool
@@ -248,18 +250,23 @@ func (s *System) readFingerprints(ctx context.Context, r *Report) error {
 
 func (s *System) readWorkspace(ctx context.Context, r *Report, workspace uuid.UUID) error {
 	loaded := s.o.Loaded(workspace)
-	rows, err := s.o.Pool.Query(ctx, `select c.id, c.name, `+projectionColumns+`
+	rows, err := s.o.Pool.Query(ctx, `select c.id, c.name, c.search_tier = 'ENGINE', `+projectionColumns+`
 		from (select * from collections where workspace_id = $1 and deleting_at is null order by name, id limit $2) c
 		left join collection_state s on s.collection_id = c.id left join engine_collections e on e.collection_id = c.id
 		order by c.name, c.id`, workspace, maxCollections)
 	if err != nil {
 		return fmt.Errorf("list the collections: %w", err)
 	}
+	chosen := 0
 	r.Collections, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (*Collection, error) {
 		c := &Collection{}
+		var isChosen bool
 		var p projectionRow
-		err := row.Scan(append([]any{&c.ID, &c.Name}, p.fields()...)...)
+		err := row.Scan(append([]any{&c.ID, &c.Name, &isChosen}, p.fields()...)...)
 		c.Engine = p.projection()
+		if isChosen {
+			chosen++
+		}
 		if size, ok := loaded[c.ID]; ok {
 			c.Resident, c.Passages, c.Bytes = true, size.Passages, size.Bytes
 		}
@@ -268,7 +275,7 @@ func (s *System) readWorkspace(ctx context.Context, r *Report, workspace uuid.UU
 	if err != nil {
 		return fmt.Errorf("list the collections: %w", err)
 	}
-	s.warnOfProjections(r)
+	s.warnOfProjections(r, chosen)
 	var failing, closed, waiting int
 	err = s.o.Pool.QueryRow(ctx, `select count(*) filter (where status = 'ERROR'), count(*) filter (where status = 'NEEDS_AUTH'),
 			(select count(*) from quarantines q where q.workspace_id = $1)

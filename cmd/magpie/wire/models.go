@@ -24,7 +24,8 @@ func (a *App) system() *system.System {
 		models = append(models, configured)
 	}
 	return system.New(system.Options{
-		Pool: a.DB.Pool, Redis: a.Redis, Queue: a.Queue, Loaded: a.Search.Loaded, Models: models, IsOpen: a.Config.SignUp == "open", Now: a.now,
+		Pool: a.DB.Pool, Redis: a.Redis, Queue: a.Queue, Loaded: a.Search.Loaded, Models: models, Now: a.now,
+		HasEngine: len(a.Config.EngineURLs()) > 0, IsOpen: a.Config.SignUp == "open",
 	})
 }
 

@@ -1,1 +1,0 @@
-import{P as e,m as t}from"./i18n-pzxxeCFV.js";import{t as n}from"./links-Bw93P2m4.js";var r=e();function i({welcome:e}){return e?(0,r.jsx)(n,{to:`/welcome`,variant:`default`,children:t(`connectors.backToWelcome`)}):null}export{i as t};

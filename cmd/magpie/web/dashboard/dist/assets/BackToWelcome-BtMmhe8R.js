@@ -1,0 +1,1 @@
+import{P as e,m as t}from"./i18n-B-1M-BB6.js";import{t as n}from"./links-Dx2J6HHV.js";var r=e();function i({welcome:e}){return e?(0,r.jsx)(n,{to:`/welcome`,variant:`default`,children:t(`connectors.backToWelcome`)}):null}export{i as t};

@@ -1,0 +1,1 @@
+import{t as e}from"./Code-Dc645X5q.js";import{P as t,m as n}from"./i18n-B-1M-BB6.js";var r=t();function i({value:t,label:i}){return(0,r.jsx)(e,{block:!0,tabIndex:0,"aria-label":i??n(`common.details`),style:{maxHeight:`24rem`,overflow:`auto`},children:JSON.stringify(t,null,2)})}export{i as t};

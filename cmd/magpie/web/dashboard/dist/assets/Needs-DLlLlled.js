@@ -1,1 +1,0 @@
-import{P as e,m as t}from"./i18n-pzxxeCFV.js";import{i as n}from"./Me-Db2Rj7Uw.js";import{t as r}from"./Empty-DhNvBpix.js";var i=e();function a({atLeast:e,children:t}){return n(e)?t:(0,i.jsx)(o,{atLeast:e})}function o({atLeast:e}){return(0,i.jsx)(r,{icon:`lock`,title:t(`common.needs.${e}`),children:t(`common.needsHelp`)})}export{o as n,a as t};

@@ -1,0 +1,1 @@
+import{P as e,m as t}from"./i18n-B-1M-BB6.js";import{i as n}from"./Me-CQL-r1AE.js";import{t as r}from"./Empty-nUm0lf5e.js";var i=e();function a({atLeast:e,children:t}){return n(e)?t:(0,i.jsx)(o,{atLeast:e})}function o({atLeast:e}){return(0,i.jsx)(r,{icon:`lock`,title:t(`common.needs.${e}`),children:t(`common.needsHelp`)})}export{o as n,a as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Badge-BP2plx7a.js";import{P as t,h as n}from"./i18n-pzxxeCFV.js";var r=t(),i={READ:`gray`,WRITE:`blue`,SEND:`yellow`,DELETE:`red`};function a({value:t}){return(0,r.jsx)(e,{variant:`light`,color:i[t]??`gray`,tt:`none`,style:{flex:`none`},children:n(`agents.risk.${t}`,t.toLowerCase())})}export{a as t};

@@ -1,1 +1,0 @@
-import{A as e,P as t,w as n}from"./i18n-pzxxeCFV.js";import{t as r}from"./InputBase-Bp0e5m6G.js";var i=t(),a=n(t=>{let n=e([`Input`,`InputWrapper`,`TextInput`],null,t);return(0,i.jsx)(r,{component:`input`,...n,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

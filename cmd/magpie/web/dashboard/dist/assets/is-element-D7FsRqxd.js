@@ -1,0 +1,1 @@
+import{at as e,pt as t}from"./i18n-B-1M-BB6.js";var n=t(e(),1);function r(e){return Array.isArray(e)||e===null?!1:typeof e==`object`&&e.type!==n.Fragment}export{r as t};

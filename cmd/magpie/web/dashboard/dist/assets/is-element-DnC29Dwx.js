@@ -1,1 +1,0 @@
-import{at as e,pt as t}from"./i18n-pzxxeCFV.js";var n=t(e(),1);function r(e){return Array.isArray(e)||e===null?!1:typeof e==`object`&&e.type!==n.Fragment}export{r as t};

@@ -1,1 +1,0 @@
-import{n as e}from"./Title-BJmAAjrZ.js";import{r as t}from"./useRouter-D5qK9BhD.js";import{n}from"./link-M2e-Gnxl.js";import{P as r}from"./i18n-pzxxeCFV.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};

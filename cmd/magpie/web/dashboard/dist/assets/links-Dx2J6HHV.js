@@ -1,0 +1,1 @@
+import{n as e}from"./Title-CCV4_gAv.js";import{r as t}from"./useRouter-CZZnPUbU.js";import{n}from"./link-BX6GM9yw.js";import{P as r}from"./i18n-B-1M-BB6.js";var i=r(),a=n(t=>(0,i.jsx)(e,{...t})),o=n(e=>(0,i.jsx)(t,{component:`a`,...e}));export{a as n,o as t};

@@ -1,1 +1,0 @@
-import{at as e,pt as t}from"./i18n-pzxxeCFV.js";var n=t(e(),1),r=e=>(e+1)%1e6;function i(){let[,e]=(0,n.useReducer)(r,0);return e}export{i as t};

@@ -1,0 +1,1 @@
+import{at as e,pt as t}from"./i18n-B-1M-BB6.js";var n=t(e(),1),r=e=>(e+1)%1e6;function i(){let[,e]=(0,n.useReducer)(r,0);return e}export{i as t};

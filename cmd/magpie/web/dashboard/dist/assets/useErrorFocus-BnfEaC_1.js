@@ -1,0 +1,1 @@
+import{at as e,pt as t}from"./i18n-B-1M-BB6.js";var n=t(e(),1);function r(e,t){(0,n.useEffect)(()=>{t&&e.current?.querySelector(`[aria-invalid="true"]`)?.focus()},[e,t])}export{r as t};

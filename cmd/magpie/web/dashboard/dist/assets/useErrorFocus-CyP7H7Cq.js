@@ -1,1 +1,0 @@
-import{at as e,pt as t}from"./i18n-pzxxeCFV.js";var n=t(e(),1);function r(e,t){(0,n.useEffect)(()=>{t&&e.current?.querySelector(`[aria-invalid="true"]`)?.focus()},[e,t])}export{r as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./useRouter-D5qK9BhD.js";import{at as t,pt as n}from"./i18n-pzxxeCFV.js";var r=n(t(),1);function i(t){let n=e();return r.useCallback(e=>n.navigate({...e,from:e.from??t?.from}),[t?.from,n])}export{i as t};

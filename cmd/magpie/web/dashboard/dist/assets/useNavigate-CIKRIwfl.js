@@ -1,0 +1,1 @@
+import{t as e}from"./useRouter-CZZnPUbU.js";import{at as t,pt as n}from"./i18n-B-1M-BB6.js";var r=n(t(),1);function i(t){let n=e();return r.useCallback(e=>n.navigate({...e,from:e.from??t?.from}),[t?.from,n])}export{i as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./useRouter-D5qK9BhD.js";import{n as t,r as n}from"./useMatch-BAxX-PeP.js";function r(r){let i=e({warn:r?.router===void 0}),a=r?.router||i;return n(a.stores.__store,t(r,a))}export{r as t};
