@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"github.com/google/uuid"
 
@@ -37,9 +38,7 @@ func (f overlayFeed) Changes(ctx context.Context, scope viewer.Scope, state inde
 	if !ok {
 		return errNotProjected
 	}
-	t.mutex.Lock()
-	t.bases[state.Collection] = p.Change
-	t.mutex.Unlock()
+	t.begin(place{workspace, state.Collection}, p.Change)
 	if err := t.opt.Feed.Changes(ctx, scope, state, p.Position, sameGeneration{r, true}); err != nil || len(p.Refused) == 0 {
 		return err
 	}
@@ -76,6 +75,17 @@ func (r sameGeneration) Begin(at index.Position, model string, all bool) error {
 	return r.ChangeReader.Begin(at, model, r.first)
 }
 
+// A place is a collection of a workspace.
+type place struct{ workspace, collection uuid.UUID }
+
+// begin notes where an overlay begins, and forgets those that are gone.
+func (t *Tier) begin(at place, base int64) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	maps.DeleteFunc(t.bases, func(p place, _ int64) bool { return !t.overlays.Has(p.workspace, p.collection) })
+	t.bases[at] = base
+}
+
 // renew drops a large overlay of which the backend has half by now, so that the next search
 // reads a smaller one.
 func (t *Tier) renew(workspace, collection uuid.UUID, watermark index.Position, s *resident.Snapshot) {
@@ -83,7 +93,7 @@ func (t *Tier) renew(workspace, collection uuid.UUID, watermark index.Position, 
 		return
 	}
 	t.mutex.Lock()
-	base := t.bases[collection]
+	base := t.bases[place{workspace, collection}]
 	t.mutex.Unlock()
 	if watermark.Change > base && 2*(watermark.Change-base) >= s.Change-base {
 		t.overlays.Drop(workspace, collection)

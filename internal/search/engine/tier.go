@@ -67,7 +67,7 @@ type Tier struct {
 	overlays    *resident.Cache
 
 	mutex  sync.Mutex
-	bases  map[uuid.UUID]int64  // watermarks at which overlays begin, by collection
+	bases  map[place]int64      // watermarks at which overlays begin
 	paused map[string]time.Time // until when the backend is not asked, by class
 
 	searches, failures, doubts, fallbacks atomic.Int64
@@ -96,7 +96,7 @@ func New(b Backend, opt Options) *Tier {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
 	t := &Tier{
-		backend: b, opt: opt, bases: make(map[uuid.UUID]int64), paused: make(map[string]time.Time),
+		backend: b, opt: opt, bases: make(map[place]int64), paused: make(map[string]time.Time),
 		breaker: breaker.New(breaker.Options{Pause: enginePause, MaxPause: 6 * enginePause}),
 	}
 	t.projections = ttlcache.New(func(ctx context.Context, workspace uuid.UUID) (map[uuid.UUID]Projection, bool, error) {

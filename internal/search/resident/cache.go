@@ -230,6 +230,14 @@ func (c *Cache) Snapshot(ctx context.Context, scope viewer.Scope, state index.St
 	return nil, ErrLoading
 }
 
+// Has reports whether the index of a collection of a workspace is loaded or being read.
+func (c *Cache) Has(workspace, collection uuid.UUID) bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	e := c.entries[key{workspace, collection}]
+	return e != nil && (e.index != nil || e.read != nil)
+}
+
 // Drop forgets the index of a collection of a workspace, unless it is being read. The next
 // search reads it anew.
 func (c *Cache) Drop(workspace, collection uuid.UUID) {
