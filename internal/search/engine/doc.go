@@ -7,9 +7,10 @@
 // other tiers, whatever the engine says.
 //
 // An engine lags. What it is known to have, in every replica, is a change number, the
-// watermark. Documents that changed after it are searched in an overlay in memory, and
-// what the engine says of them is ignored, so that a search sees each finished sync at
-// once and a replica with old data cannot answer with it.
+// watermark. Documents that changed after it are searched in an overlay in memory, so that a
+// search sees each finished sync at once. What the engine finds of them are candidates like
+// others: PostgreSQL leaves out passages that are gone, and scores those that are left as
+// they are now, so that a replica with old data cannot answer with it.
 //
 // An answer must have the passages that PostgreSQL knows of: for a query without a filter as
 // many as its most frequent term has, and with one at least something, if the filter selects
