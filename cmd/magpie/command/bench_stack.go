@@ -132,7 +132,7 @@ func (b *benchStack) connect(r *runtime, s *bench.Stack) error {
 		return err
 	}
 	s.Parser, s.Embedder, s.Index = b.app.Parser, b.app.Models.Default(), b.app.Index
-	s.BuildIndexes = b.app.BuildIndexes
+	s.BuildIndexes, s.SearchMemory = b.app.BuildIndexes, int64(c.SearchMemory)
 	s.NewWorkspace = func(ctx context.Context, name string) (*bench.Stack, error) {
 		made, err := b.app.Accounts.CreateWorkspace(ctx, name, person.ID)
 		if err != nil {

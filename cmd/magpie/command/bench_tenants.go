@@ -1,6 +1,8 @@
 package command
 
 import (
+	"strconv"
+
 	"github.com/magpie-search/magpie/cmd/magpie/console"
 	"github.com/magpie-search/magpie/internal/eval/bench"
 	"github.com/magpie-search/magpie/internal/humanize"
@@ -76,10 +78,21 @@ func printTenants(c *console.Console, b *bench.TenantsResult) {
 	c.Table([]string{"SEARCHES OF", "SEARCHES/S", "P50 ms", "P95 ms", "P99 ms", "FOUND"}, [][]string{
 		row("all others, quiet", b.Quiet), row("all others, beside the neighbour", b.Loud), row("the neighbour", b.Neighbour),
 	}, "")
-	c.Printf("The p99 of the others is %.1f times as long beside the neighbour.\n", b.Slowdown())
 	if b.QuietSync.Calls > 0 {
-		c.Printf("A small sync took %s (longest %s), beside the neighbour's syncs %s (longest %s): %.1f times as long.\n",
-			humanize.Duration(b.QuietSync.P50), humanize.Duration(b.QuietSync.Longest), humanize.Duration(b.LoudSync.P50), humanize.Duration(b.LoudSync.Longest), b.SyncSlowdown())
+		row := func(what string, l bench.Latencies) []string {
+			return []string{what, strconv.Itoa(l.Calls), milliseconds(l.P50), milliseconds(l.Longest)}
+		}
+		c.Printf("\n")
+		c.Table([]string{"SMALL SYNCS", "SYNCS", "P50 ms", "LONGEST ms"}, [][]string{row("quiet", b.QuietSync), row("beside the neighbour's", b.LoudSync)}, "")
+		c.Printf("At least %s of the neighbour queued or running at the end of each; %d ended meanwhile.\n", humanize.Count(b.NeighbourOpen, "sync"), b.NeighbourSyncs)
 	}
-	c.Printf("%s of collections in memory, %s of the server's process.\n", mebibytes(b.Resident), mebibytes(b.RSS))
+	c.Printf("\n")
+	c.Table([]string{"MEMORY OF serve", "SIZE", "GROWTH"}, [][]string{
+		{"collections, at most", mebibytes(b.Resident), ""},
+		{"process, after its start", mebibytes(b.StartRSS), ""},
+		{"process, before the neighbour", mebibytes(b.QuietRSS), mebibytes(b.QuietRSS - b.StartRSS)},
+		{"process, at the end", mebibytes(b.RSS), mebibytes(b.RSS - b.QuietRSS)},
+	}, "")
+	c.Printf("\nbudgets\n")
+	printBudgets(c, b.Budgets)
 }

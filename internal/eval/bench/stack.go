@@ -26,6 +26,9 @@ type Stack struct {
 	// RedisURL are those of the application.
 	OwnerURL, DatabaseURL, RedisURL string
 
+	// SearchMemory is SEARCH_MEMORY, in bytes.
+	SearchMemory int64
+
 	Workspace uuid.UUID
 	Scope     viewer.Scope
 	Admin     Login

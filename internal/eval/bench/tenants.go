@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/magpie-search/magpie/internal/client"
 	"github.com/magpie-search/magpie/internal/eval/bench/synth"
 	"github.com/magpie-search/magpie/internal/humanize"
 )
@@ -49,22 +47,28 @@ type TenantsResult struct {
 	LoudSync  Latencies `json:"loudSync"`
 	// Syncs is the number of syncs that were started beside the searches, as schedules do.
 	Syncs int `json:"syncs"`
-	// Resident are the bytes of collections in memory, RSS those of the server's process at
-	// the end; 0 is unknown.
-	Resident float64 `json:"residentBytes"`
-	RSS      float64 `json:"rssBytes"`
+	// NeighbourSyncs is the number of the neighbour's syncs that ended beside the small ones,
+	// and NeighbourOpen the fewest that were queued or running when a small one ended.
+	NeighbourSyncs int `json:"neighbourSyncs"`
+	NeighbourOpen  int `json:"neighbourOpenSyncs"`
+	// SearchMemory is SEARCH_MEMORY in bytes, and Resident the most bytes of collections in
+	// memory after a measurement.
+	SearchMemory float64 `json:"searchMemoryBytes"`
+	Resident     float64 `json:"residentBytes"`
+	// StartRSS, QuietRSS and RSS are the bytes of the server's process after its start, before
+	// the neighbour, and at the end; 0 is unknown.
+	StartRSS float64  `json:"startRSSBytes"`
+	QuietRSS float64  `json:"quietRSSBytes"`
+	RSS      float64  `json:"rssBytes"`
+	Budgets  []Budget `json:"budgets"`
 }
 
 const (
 	// maxSlowdown is the budget: the p99 of the others' searches beside the neighbour, as a
 	// multiple of that without it.
 	maxSlowdown = 2
-	// neighbourFolders is the number of folders that the neighbour syncs at once, and
-	// probes the number of small syncs that are timed.
-	neighbourFolders = 10
-	probes           = 20
-	// probeFiles is the number of files in a small folder.
-	probeFiles = 5
+	// maxSyncSlowdown is the budget of the median small sync.
+	maxSyncSlowdown = 3
 	// scheduleInterval is the time in which every small folder is synced once.
 	scheduleInterval = 15 * time.Minute
 )
@@ -82,8 +86,27 @@ func ratio(a, b time.Duration) float64 {
 	return float64(a) / float64(b)
 }
 
-// Failure returns an error if a search or a sync failed, or the neighbour slowed the others
-// down by more than the budget.
+// budgets compares the measurements with the budgets. Without connectors there is none of
+// syncs.
+func (r *TenantsResult) budgets() []Budget {
+	times := func(what string, slowdown float64, most int) Budget {
+		return Budget{
+			What: what + ", beside the neighbour", Budget: fmt.Sprintf("at most %d times as long", most), Measured: fmt.Sprintf("%.1f times", slowdown),
+			Verdict: verdict(slowdown <= float64(most)),
+		}
+	}
+	all := []Budget{times("p99 of the others' searches", r.Slowdown(), maxSlowdown)}
+	if r.Connectors > 0 {
+		all = append(all, times("p50 of small syncs", r.SyncSlowdown(), maxSyncSlowdown))
+	}
+	return append(all, Budget{
+		What: "collections in memory", Budget: "SEARCH_MEMORY, " + humanize.Bytes(int64(r.SearchMemory)), Measured: humanize.Bytes(int64(r.Resident)),
+		Verdict: verdict(r.Resident <= r.SearchMemory),
+	})
+}
+
+// Failure returns an error if a search or a sync failed, if small syncs were not beside those
+// of the neighbour, or if a budget was missed.
 func (r *TenantsResult) Failure() error {
 	var failures []error
 	for _, l := range []*Latencies{&r.Quiet, &r.Loud, &r.Neighbour, &r.QuietSync, &r.LoudSync} {
@@ -91,8 +114,13 @@ func (r *TenantsResult) Failure() error {
 			failures = append(failures, l.failure())
 		}
 	}
-	if r.Slowdown() > maxSlowdown {
-		failures = append(failures, fmt.Errorf("the p99 of the others is %.1f times as long beside the neighbour, the budget is %d", r.Slowdown(), maxSlowdown))
+	if r.LoudSync.Calls > 0 && r.NeighbourOpen == 0 {
+		failures = append(failures, errors.New("the neighbour had no sync queued or running when a small one ended: --files must be more"))
+	}
+	for _, b := range r.budgets() {
+		if b.Verdict != verdict(true) {
+			failures = append(failures, fmt.Errorf("%s: %s, the budget is %s", b.What, b.Measured, b.Budget))
+		}
 	}
 	return errors.Join(failures...)
 }
@@ -112,7 +140,9 @@ func Tenants(ctx context.Context, s *Stack, text Text, o TenantsOptions) (result
 	if err != nil {
 		return nil, err
 	}
-	result = &TenantsResult{Text: text, Workspaces: o.Workspaces, Collections: o.Workspaces * o.Collections, Connectors: o.Connectors}
+	result = &TenantsResult{
+		Text: text, Workspaces: o.Workspaces, Collections: o.Workspaces * o.Collections, Connectors: o.Connectors, SearchMemory: float64(s.SearchMemory),
+	}
 	began := time.Now()
 	source := synth.NewGenerator(text.pages, seed)
 	tenants, err := makeTenants(ctx, s, text, source, o, result)
@@ -137,21 +167,37 @@ func Tenants(ctx context.Context, s *Stack, text Text, o TenantsOptions) (result
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, srv.stop()) }()
+	if result.StartRSS, err = result.readMemory(ctx, srv); err != nil {
+		return nil, err
+	}
 	if err := result.measure(ctx, srv, tenants, neighbour, questions, o); err != nil {
 		return nil, err
 	}
-	metrics, err := srv.metrics(ctx)
-	if err != nil {
+	if result.RSS, err = result.readMemory(ctx, srv); err != nil {
 		return nil, err
 	}
-	result.RSS = metrics.RSS()
-	result.Resident, _, _ = metrics.Resident()
+	result.Budgets = result.budgets()
 	return result, ctx.Err()
+}
+
+// readMemory notes the bytes of collections in memory if they are the most, and returns those
+// of the process.
+func (r *TenantsResult) readMemory(ctx context.Context, srv *server) (rss float64, err error) {
+	metrics, err := srv.metrics(ctx)
+	if err != nil {
+		return 0, err
+	}
+	resident, _, ok := metrics.Resident()
+	if !ok {
+		return 0, errors.New("the server does not tell the memory of its collections")
+	}
+	r.Resident = max(r.Resident, resident)
+	return metrics.RSS(), nil
 }
 
 // makeTenants creates the workspaces with their collections and connectors.
 func makeTenants(ctx context.Context, s *Stack, text Text, source *synth.Generator, o TenantsOptions, result *TenantsResult) ([]*tenant, error) {
-	folder := filepath.Join(s.Dir, "small")
+	folder := filepath.Join(s.Dir, smallFolder)
 	if err := writeFolder(folder, source, probeFiles); err != nil {
 		return nil, err
 	}
@@ -212,29 +258,6 @@ func (s *Stack) fillTarget(ctx context.Context, name string, text Text, source *
 	return t, stored, nil
 }
 
-// folder creates a connector with the files of a folder.
-func (s *Stack) folder(ctx context.Context, name, path string) (uuid.UUID, error) {
-	connector, err := s.Client.EnsureConnector(ctx, client.Variables{"name": "Files"}, name, "file_upload", nil)
-	if err != nil {
-		return uuid.Nil, err
-	}
-	_, err = s.Client.Mirror(ctx, connector.ID, path, client.Silent{})
-	return connector.ID, err
-}
-
-// writeFolder writes generated documents as files.
-func writeFolder(folder string, source *synth.Generator, files int) error {
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("create a folder to sync: %w", err)
-	}
-	for i := range files {
-		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("page-%03d.md", i)), []byte(source.Next().Body), 0o600); err != nil {
-			return fmt.Errorf("write a file to sync: %w", err)
-		}
-	}
-	return nil
-}
-
 // measure measures the searches and the syncs of the workspaces, first without the
 // neighbour, then beside it.
 func (r *TenantsResult) measure(ctx context.Context, srv *server, tenants []*tenant, neighbour *tenant, questions []string, o TenantsOptions) error {
@@ -260,13 +283,16 @@ func (r *TenantsResult) measure(ctx context.Context, srv *server, tenants []*ten
 			small = append(small, t)
 		}
 	}
-	timed := small[:min(len(small), probes)]
+	probes := &syncProbes{tenants: small[:min(len(small), maxProbes)], folder: filepath.Join(neighbour.stack.Dir, smallFolder)}
 	quiet := func() Latencies { return paced(ctx, o.Rate, o.Duration, ask) }
 	if r.Quiet, err = r.besideSyncs(ctx, small, quiet); err != nil {
 		return err
 	}
-	if r.QuietSync = timeSyncs(ctx, timed); len(timed) > 0 && r.QuietSync.Calls == 0 {
-		return r.QuietSync.failure()
+	if r.QuietRSS, err = r.readMemory(ctx, srv); err != nil {
+		return err
+	}
+	if r.QuietSync, err = probes.quiet(ctx); err != nil {
+		return err
 	}
 	if r.Loud, err = r.besideSyncs(ctx, small, func() Latencies {
 		var running sync.WaitGroup
@@ -276,14 +302,10 @@ func (r *TenantsResult) measure(ctx context.Context, srv *server, tenants []*ten
 	}); err != nil {
 		return err
 	}
-	if len(timed) == 0 {
-		return ctx.Err()
-	}
-	if err := neighbour.startSyncs(ctx, o.Files); err != nil {
+	if _, err := r.readMemory(ctx, srv); err != nil {
 		return err
 	}
-	r.LoudSync = timeSyncs(ctx, timed)
-	return ctx.Err()
+	return r.timeLoud(ctx, probes, neighbour, o.Files)
 }
 
 // besideSyncs measures while syncs of small folders are started, as many as in schedules of
@@ -315,25 +337,6 @@ func (r *TenantsResult) besideSyncs(ctx context.Context, small []*tenant, measur
 	stop()
 	starting.Wait()
 	return l, failure
-}
-
-// startSyncs starts syncs of large folders, all at once.
-func (t *tenant) startSyncs(ctx context.Context, files int) error {
-	source := synth.NewGenerator(t.pages, seed+1)
-	for i := range neighbourFolders {
-		path := filepath.Join(t.stack.Dir, fmt.Sprintf("large-%d", i+1))
-		if err := writeFolder(path, source, files); err != nil {
-			return err
-		}
-		connector, err := t.stack.folder(ctx, fmt.Sprintf("Folder %d", i+1), path)
-		if err != nil {
-			return err
-		}
-		if _, err := t.stack.StartJob(ctx, connector); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // asksOf returns the searches of each collection of the workspaces.
@@ -384,22 +387,4 @@ func paced(ctx context.Context, rate float64, duration time.Duration, ask Ask) L
 	}
 	calls.Wait()
 	return summarizeCalls(durations, failures, found, time.Since(start))
-}
-
-// timeSyncs syncs small folders of several workspaces, one after the other.
-func timeSyncs(ctx context.Context, tenants []*tenant) Latencies {
-	var durations []time.Duration
-	var failures []error
-	began := time.Now()
-	for _, t := range tenants {
-		start := time.Now()
-		if _, err := t.stack.Client.Sync(ctx, t.connector, "full", client.Silent{}); err != nil {
-			failures = append(failures, err)
-			continue
-		}
-		durations = append(durations, time.Since(start))
-	}
-	l := summarizeCalls(durations, failures, 0, time.Since(began))
-	l.Clients = 1
-	return l
 }
