@@ -9,9 +9,19 @@ import (
 	"testing"
 )
 
-// runBench runs a benchmark with the built program in a new data folder, which
-// must be empty afterwards.
+// runBench runs a benchmark, which must succeed, like tryBench.
 func runBench(t *testing.T, arguments ...string) (stdout, stderr string) {
+	t.Helper()
+	stdout, stderr, err := tryBench(t, arguments...)
+	if err != nil {
+		t.Fatalf("%v\n%s%s", err, stdout, stderr)
+	}
+	return stdout, stderr
+}
+
+// tryBench runs a benchmark with the built program in a new data folder, which
+// must be empty afterwards.
+func tryBench(t *testing.T, arguments ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	path, err := program()
 	if err != nil {
@@ -21,14 +31,11 @@ func runBench(t *testing.T, arguments ...string) (stdout, stderr string) {
 	var o, e bytes.Buffer
 	command := programCommand(path, append([]string{"--data", data}, arguments...)...)
 	command.Stdout, command.Stderr = &o, &e
-	if err := command.Run(); err != nil {
-		t.Fatalf("%v\n%s%s", err, o.String(), e.String())
+	err = command.Run()
+	if left, failure := os.ReadDir(data); failure != nil || len(left) != 1 || left[0].Name() != ".magpie-data" { // the mark of a data folder
+		t.Errorf("the benchmark left %v (%v)", left, failure)
 	}
-	left, err := os.ReadDir(data)
-	if err != nil || len(left) != 1 || left[0].Name() != ".magpie-data" { // the mark of a data folder
-		t.Errorf("the benchmark left %v (%v)", left, err)
-	}
-	return o.String(), e.String()
+	return o.String(), e.String(), err
 }
 
 func TestBenchSearchMeasuresUnderASync(t *testing.T) {
@@ -176,5 +183,40 @@ func TestBenchSoakSucceedsWhenAnswersAreRight(t *testing.T) {
 	out, progress := runBench(t, "bench", "soak", "--minutes", "0.08", "--passages", "100", "--report", "1s", "--growth", "1")
 	if !strings.Contains(out, "0 failed, 0 wrong") || !strings.Contains(out, "flat") || !strings.Contains(progress, "writes, p50") {
 		t.Errorf("%s%s", out, progress)
+	}
+}
+
+// The budgets of ratios are not tested: a second on a busy machine says nothing about them.
+func TestBenchTenantsMeasuresBesideANeighbour(t *testing.T) {
+	t.Parallel()
+	out, progress, err := tryBench(t, "--json", "bench", "tenants", "--workspaces", "3", "--collections", "1", "--passages", "20", "--connectors", "2",
+		"--clients", "2", "--files", "10", "--seconds", "0.3")
+	if err != nil && !strings.Contains(progress, "beside the neighbour: ") {
+		t.Fatalf("%v\n%s", err, progress)
+	}
+	type latencies struct{ Calls, Errors int }
+	var result struct {
+		Quiet, Loud, Neighbour, QuietSync, LoudSync latencies
+		NeighbourOpenSyncs                          int
+		SearchMemoryBytes, ResidentBytes            float64
+		StartRSSBytes, QuietRSSBytes, RSSBytes      float64
+		Budgets                                     []struct{ What, Verdict string }
+	}
+	if err := json.Unmarshal([]byte(out), &result); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for name, l := range map[string]latencies{"quiet": result.Quiet, "loud": result.Loud, "neighbour": result.Neighbour} {
+		if l.Calls == 0 || l.Errors > 0 {
+			t.Errorf("searches, %s: %+v", name, l)
+		}
+	}
+	if want := (latencies{Calls: 2}); result.QuietSync != want || result.LoudSync != want || result.NeighbourOpenSyncs == 0 {
+		t.Errorf("syncs: %+v, %+v, %d open", result.QuietSync, result.LoudSync, result.NeighbourOpenSyncs)
+	}
+	if result.SearchMemoryBytes != 1<<30 || result.ResidentBytes <= 0 || min(result.StartRSSBytes, result.QuietRSSBytes, result.RSSBytes) <= 0 {
+		t.Errorf("memory: %+v", result)
+	}
+	if len(result.Budgets) != 3 || result.Budgets[2].Verdict != "met" {
+		t.Errorf("budgets: %+v", result.Budgets)
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -37,13 +38,13 @@ func (s *Stack) folder(ctx context.Context, name, path string) (uuid.UUID, error
 	return connector.ID, err
 }
 
-// writeFolder writes generated documents as files.
+// writeFolder writes generated documents as files. Some have no text of their own.
 func writeFolder(folder string, source *synth.Generator, files int) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("create a folder to sync: %w", err)
 	}
 	for i := range files {
-		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("page-%03d.md", i)), []byte(source.Next().Body), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("page-%03d.md", i)), append(source.Next().Body, "\n\nThis is a file.\n"...), 0o600); err != nil {
 			return fmt.Errorf("write a file to sync: %w", err)
 		}
 	}
@@ -125,20 +126,19 @@ func (r *TenantsResult) timeLoud(ctx context.Context, p *syncProbes, neighbour *
 	if len(p.tenants) == 0 {
 		return ctx.Err()
 	}
-	folders, err := neighbour.makeFolders(ctx, files)
+	connectors, err := neighbour.makeFolders(ctx, files)
 	if err != nil {
 		return err
 	}
 	if err := p.change(ctx); err != nil {
 		return err
 	}
-	stop, err := neighbour.keepSyncing(ctx, folders)
+	stop, err := neighbour.keepSyncing(ctx, connectors, files)
 	if err != nil {
 		return err
 	}
-	err = neighbour.stack.asOwner(ctx, func(owner *pgx.Conn) error {
+	err = neighbour.stack.asOwner(ctx, func(owner *pgx.Conn) (err error) {
 		r.NeighbourOpen = neighbourFolders
-		var err error
 		r.LoudSync, err = p.time(ctx, func() error {
 			open, err := openSyncs(ctx, owner, neighbour.stack.Workspace)
 			r.NeighbourOpen = min(r.NeighbourOpen, open)
@@ -160,79 +160,75 @@ func openSyncs(ctx context.Context, owner *pgx.Conn, workspace uuid.UUID) (n int
 	return n, nil
 }
 
-// largeFolder is a folder of the neighbour.
-type largeFolder struct {
-	path      string
-	connector uuid.UUID
-}
-
 // makeFolders creates the neighbour's connectors and uploads their files.
-func (t *tenant) makeFolders(ctx context.Context, files int) (folders []largeFolder, err error) {
+func (t *tenant) makeFolders(ctx context.Context, files int) (connectors []uuid.UUID, err error) {
 	source := synth.NewGenerator(t.pages, seed+1)
 	for i := range neighbourFolders {
-		f := largeFolder{path: filepath.Join(t.stack.Dir, fmt.Sprintf("large-%d", i+1))}
-		if err := writeFolder(f.path, source, files); err != nil {
+		path := filepath.Join(t.stack.Dir, fmt.Sprintf("large-%d", i+1))
+		if err := writeFolder(path, source, files); err != nil {
 			return nil, err
 		}
-		if f.connector, err = t.stack.folder(ctx, fmt.Sprintf("Folder %d", i+1), f.path); err != nil {
+		connector, err := t.stack.folder(ctx, fmt.Sprintf("Folder %d", i+1), path)
+		if err != nil {
 			return nil, err
 		}
-		folders = append(folders, f)
+		connectors = append(connectors, connector)
 	}
-	return folders, nil
+	return connectors, nil
 }
 
-// keepSyncing starts syncs of all folders at once. When one ends, it changes the files of the
-// folder and syncs it again, until stop, which returns how many syncs ended.
-func (t *tenant) keepSyncing(ctx context.Context, folders []largeFolder) (stop func() (ended int, err error), err error) {
+// keepSyncing starts syncs of all connectors at once, and another one when one ends, which
+// stores every file again, until stop. That returns how many ended.
+func (t *tenant) keepSyncing(ctx context.Context, connectors []uuid.UUID, files int) (stop func() (ended int, err error), err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	jobs := make([]uuid.UUID, len(folders))
-	for i, f := range folders {
-		if jobs[i], err = t.stack.StartJob(ctx, f.connector); err != nil {
+	jobs := make([]uuid.UUID, len(connectors))
+	for i, connector := range connectors {
+		if jobs[i], err = t.stack.StartJob(ctx, connector); err != nil {
 			cancel()
 			return nil, err
 		}
 	}
-	var mutex sync.Mutex // one folder is uploaded at a time, so that the others wait for the worker
-	ended := 0
+	var ended atomic.Int64
 	var running errgroup.Group
-	for i, f := range folders {
-		running.Go(func() error {
-			job := jobs[i]
-			for revision := 1; ; revision++ {
-				state, err := t.stack.Client.Watch(ctx, job, client.Silent{})
-				if err == nil && state.Status != "COMPLETED" {
-					err = fmt.Errorf("a sync of the neighbour ended as %s: %s", state.Status, state.Failure())
-				}
-				if err == nil {
-					job, err = t.syncAgain(ctx, f, revision, &mutex, &ended)
-				}
-				switch {
-				case ctx.Err() != nil:
-					return nil
-				case err != nil:
-					return err
+	for i, connector := range connectors {
+		running.Go(func() (err error) {
+			for job := jobs[i]; err == nil; {
+				if err = t.awaitSync(ctx, job, files); err == nil {
+					ended.Add(1)
+					job, err = t.syncAgain(ctx, connector)
 				}
 			}
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
 		})
 	}
 	return func() (int, error) {
 		cancel()
 		err := running.Wait()
-		return ended, err
+		return int(ended.Load()), err
 	}, nil
 }
 
-// syncAgain changes the files of a folder and starts a sync. It counts the one that has ended.
-func (t *tenant) syncAgain(ctx context.Context, f largeFolder, revision int, mutex *sync.Mutex, ended *int) (uuid.UUID, error) {
-	mutex.Lock()
-	defer mutex.Unlock()
-	*ended++
-	if err := revise(f.path, revision); err != nil {
-		return uuid.Nil, err
+// awaitSync waits for the end of a sync of the neighbour, which must have stored all files.
+func (t *tenant) awaitSync(ctx context.Context, job uuid.UUID, files int) error {
+	state, err := t.stack.Client.Watch(ctx, job, client.Silent{})
+	if err != nil {
+		return err
 	}
-	if _, err := t.stack.Client.Mirror(ctx, f.connector, f.path, client.Silent{}); err != nil {
-		return uuid.Nil, err
+	if state.Status != "COMPLETED" || state.Stats.Added+state.Stats.Modified != files {
+		return fmt.Errorf("a sync of the neighbour's %d files ended as %s: %+v %s", files, strings.ToLower(state.Status), state.Stats, state.Failure())
 	}
-	return t.stack.StartJob(ctx, f.connector)
+	return nil
+}
+
+// syncAgain starts a sync for which all files have changed. It makes Magpie forget what it
+// stored, since uploads of other files would take the processors' time.
+func (t *tenant) syncAgain(ctx context.Context, connector uuid.UUID) (uuid.UUID, error) {
+	if err := t.stack.execute(ctx, "update documents set content_hash = null where connector_id = $1", connector); err != nil {
+		return uuid.Nil, fmt.Errorf("forget the content of documents: %w", err)
+	}
+	job, err := t.stack.Client.StartSync(ctx, connector, client.Variables{"syncMode": "full"})
+	return job.ID, err
 }
