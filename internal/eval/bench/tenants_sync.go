@@ -38,7 +38,7 @@ func (s *Stack) folder(ctx context.Context, name, path string) (uuid.UUID, error
 	return connector.ID, err
 }
 
-// writeFolder writes generated documents as files. Some have no text of their own.
+// writeFolder writes generated documents as files. A line of text is added, since some have none.
 func writeFolder(folder string, source *synth.Generator, files int) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("create a folder to sync: %w", err)
@@ -91,9 +91,9 @@ func (p *syncProbes) quiet(ctx context.Context) (Latencies, error) {
 	return p.time(ctx, func() error { return nil })
 }
 
-// time syncs the changed folders one after the other and calls after after each. No sync that
+// time syncs the changed folders one after the other and calls then after each. No sync that
 // succeeded is an error.
-func (p *syncProbes) time(ctx context.Context, after func() error) (Latencies, error) {
+func (p *syncProbes) time(ctx context.Context, then func() error) (Latencies, error) {
 	var durations []time.Duration
 	var failures []error
 	began := time.Now()
@@ -109,7 +109,7 @@ func (p *syncProbes) time(ctx context.Context, after func() error) (Latencies, e
 		} else {
 			durations = append(durations, took)
 		}
-		if err := after(); err != nil {
+		if err := then(); err != nil {
 			return Latencies{}, err
 		}
 	}
