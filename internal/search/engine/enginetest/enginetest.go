@@ -44,6 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) engine.Backend) {
 		"FiltersSelectWhatTheirCommentsSay":            testFilters,
 		"RandomFiltersSelectTheSameAsAComparisonOfAll": testRandomFilters,
 		"ManyDocumentsAndReadersCanBeListed":           testLongLists,
+		"WhatAFilterRejectsTakesNoPlaceInAnAnswer":     testRejected,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

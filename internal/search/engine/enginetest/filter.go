@@ -245,3 +245,47 @@ func testLongLists(_ *testing.T, s *suite) {
 	s.put(class, objects...)
 	s.check("long lists", class, objects, f)
 }
+
+// testRejected has few passages that a filter selects, and many better ones that it rejects
+// for one reason each.
+func testRejected(t *testing.T, s *suite) {
+	class := s.class(1, dimensions)
+	near, far := append(make([]float32, dimensions-1), 1), append(make([]float32, dimensions-1), -1)
+	better := func(tag string, readers, restriction []string, at time.Time) engine.Object {
+		o := object(1, "all", "all", "all", "plain")
+		o.Fields[index.FieldTitle], o.Vector = []string{"all"}, near
+		o.Values[rank.FacetTag], o.Readers, o.Restriction, o.Time = []string{tag}, readers, restriction, at
+		return o
+	}
+	anna, ben := []string{"group:x", "anna"}, []string{"group:x", "ben"}
+	var objects []engine.Object
+	for range 150 {
+		objects = append(objects, better("other", anna, anna, moment), better("wanted", ben, anna, moment),
+			better("wanted", anna, ben, moment), better("wanted", anna, anna, moment.Add(-time.Hour)))
+	}
+	var few []engine.Object
+	for range 5 {
+		o := object(1, append(slices.Repeat([]string{"filler"}, 50), "all")...)
+		o.Vector, o.Values[rank.FacetTag], o.Readers, o.Restriction, o.Time = far, []string{"wanted"}, anna, anna, moment
+		few = append(few, o)
+	}
+	s.put(class, append(objects, few...)...)
+	filter := &rank.Filter{Readers: []string{"anna"}, From: moment}
+	filter.Values[rank.FacetTag] = []string{"wanted"}
+	documents := &rank.Filter{}
+	for i := range few {
+		documents.Documents = append(documents.Documents, few[i].Document)
+	}
+	for name, f := range map[string]*rank.Filter{
+		"values, readers and time": filter, "documents": documents,
+		"a word that is excluded": {Readers: []string{"anna"}, Excluded: []rank.Phrase{{{"plain"}}}},
+	} {
+		for kind, q := range map[string]*engine.Query{
+			"words": {Terms: []string{"all"}, Limit: len(few), Filter: f}, "vector": {Vector: near, Limit: len(few), Filter: f},
+		} {
+			if got := s.search(class, q, few...); !slices.Equal(sorted(got), sorted(passages(few))) {
+				t.Errorf("%s by %s: %d passages, want the %d that the filter selects", name, kind, len(got), len(few))
+			}
+		}
+	}
+}
