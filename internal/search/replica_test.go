@@ -276,7 +276,7 @@ func TestAReadThatReplayCancelsIsRepeatedOnThePrimary(t *testing.T) {
 	})
 	// The replica ends the connection of a transaction that waits for its client, who may
 	// meet the closed connection before he reads why.
-	if on == 0 || primary["conflict"]+primary["unavailable"] == 0 {
+	if on != 1 || primary["conflict"]+primary["unavailable"] != 1 || len(primary) != 1 {
 		t.Errorf("%d reads on the replica, on the primary %v", on, primary)
 	}
 	if state := r.readers.Stats().Replicas[0]; !state.Used {
