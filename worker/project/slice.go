@@ -404,10 +404,16 @@ func (s *slice) confirm(ctx context.Context) error {
 
 func (s *slice) confirmPage(ctx context.Context) error {
 	owner := map[uuid.UUID]uuid.UUID{} // document by passage
-	var passages []uuid.UUID
+	var documents, passages []uuid.UUID
+	r := s.lister(func(passage, document uuid.UUID) { passages, owner[passage] = append(passages, passage), document })
+	list := r.entry
+	r.entry = func(e *index.Entry) error {
+		documents = append(documents, e.Document)
+		return list(e)
+	}
 	end, err := s.index.ChangePage(ctx, s.scope, s.row.Collection, index.ChangePage{
 		After: s.row.Confirmed.Position(), Until: s.row.Written.Position(), Documents: s.opt.Documents, Passages: s.opt.Passages, Bare: true,
-	}, s.lister(func(passage, document uuid.UUID) { passages, owner[passage] = append(passages, passage), document }))
+	}, r)
 	if err != nil {
 		return err
 	}
@@ -419,6 +425,13 @@ func (s *slice) confirmPage(ctx context.Context) error {
 	}
 	if len(missing) > 0 {
 		if err := s.resend(ctx, missing, owner, end.Last.Number); err != nil {
+			return err
+		}
+	}
+	// A replica that was away may have objects that no other had when they were deleted. The
+	// engine would copy them to the others.
+	if len(documents) > 0 {
+		if err := s.call(ctx, func(ctx context.Context) error { return s.backend.Delete(ctx, s.row.Class, documents, end.Last.Number) }); err != nil {
 			return err
 		}
 	}
