@@ -38,7 +38,6 @@ type Cluster struct {
 	first   int // port
 	nodes   []*exec.Cmd
 	client  *http.Client
-	tenants map[string]map[string][]string // by class and node
 }
 
 // Start starts an engine of some nodes and waits until it is ready. It stops at the end of
@@ -237,7 +236,6 @@ func (c *Cluster) Lose() {
 			c.t.Fatal(err)
 		}
 	}
-	c.tenants = nil
 	for i := range c.nodes {
 		c.start(i)
 	}
@@ -251,65 +249,6 @@ func (c *Cluster) settle() {
 		c.waitReady(i)
 	}
 	testkit.WaitWithin(c.t, startTimeout, "all nodes to know each other", func() bool { return c.healthy() == len(c.nodes) })
-}
-
-// shards returns the tenants of a class that each node has, by the name of the node. A node
-// that is asked for another one's tenant tries for seconds.
-func (c *Cluster) shards(asked int, class string) map[string][]string {
-	c.t.Helper()
-	if known := c.tenants[class]; known != nil {
-		return known
-	}
-	var reply struct {
-		Nodes []struct {
-			Name   string                  `json:"name"`
-			Shards []struct{ Name string } `json:"shards"`
-		} `json:"nodes"`
-	}
-	if err := c.get(asked, "/v1/nodes/"+class+"?output=verbose", &reply); err != nil {
-		c.t.Fatal(err)
-	}
-	found, isWhole := map[string][]string{}, true
-	for _, node := range reply.Nodes {
-		for _, shard := range node.Shards {
-			found[node.Name] = append(found[node.Name], shard.Name)
-		}
-		isWhole = isWhole && len(node.Shards) > 0
-	}
-	if c.tenants == nil {
-		c.tenants = map[string]map[string][]string{}
-	}
-	if isWhole && len(reply.Nodes) == len(c.nodes) {
-		c.tenants[class] = found
-	}
-	return found
-}
-
-// Change returns the change number of an object in the replica of a node, and false if the
-// node has no such object. It does not use the client that is tested. A node that answers
-// in another way ends the test.
-func (c *Cluster) Change(node int, class, passage string) (int64, bool) {
-	c.t.Helper()
-	var object struct {
-		Properties struct {
-			Change int64 `json:"change"`
-		} `json:"properties"`
-	}
-	asked := 0
-	for c.nodes[asked] == nil {
-		asked++
-	}
-	name := fmt.Sprintf("node%d", node+1)
-	for _, tenant := range c.shards(asked, class)[name] { // which of them has it is the client's business
-		err := c.get(asked, fmt.Sprintf("/v1/objects/%s/%s?node_name=%s&tenant=%s", class, passage, name, tenant), &object)
-		if err == nil {
-			return object.Properties.Change, true
-		}
-		if !errors.Is(err, errStatus) {
-			c.t.Fatal(err)
-		}
-	}
-	return 0, false
 }
 
 func tail(path string) string {
