@@ -21,8 +21,9 @@ export function useChanges(connector: string | undefined, collection: string | u
       document: DocumentsChangesDocument,
       variables: () => ({ [name]: id, after }),
       onData: ({ documentStatus }) => {
+        // The list may be older than the first event, which says from where on changes are told.
+        if (after === null || documentStatus.documents.length > 0) readSoon();
         after = documentStatus.cursor;
-        if (documentStatus.documents.length > 0) readSoon();
       },
     });
   });
