@@ -326,10 +326,8 @@ func (s *slice) write(ctx context.Context) (complete bool, err error) {
 	if err := s.send(ctx, b); err != nil {
 		return false, err
 	}
-	if len(b.documents) > 0 {
-		if err := s.call(ctx, func(ctx context.Context) error { return s.backend.Delete(ctx, s.row.Class, b.documents, b.change) }); err != nil {
-			return false, err
-		}
+	if err := s.deleteOlder(ctx, b.documents, b.change); err != nil {
+		return false, err
 	}
 	if err := s.noteRefused(b); err != nil {
 		return false, err
@@ -405,15 +403,14 @@ func (s *slice) confirm(ctx context.Context) error {
 func (s *slice) confirmPage(ctx context.Context) error {
 	owner := map[uuid.UUID]uuid.UUID{} // document by passage
 	var documents, passages []uuid.UUID
-	r := s.lister(func(passage, document uuid.UUID) { passages, owner[passage] = append(passages, passage), document })
-	list := r.entry
-	r.entry = func(e *index.Entry) error {
-		documents = append(documents, e.Document)
-		return list(e)
-	}
 	end, err := s.index.ChangePage(ctx, s.scope, s.row.Collection, index.ChangePage{
 		After: s.row.Confirmed.Position(), Until: s.row.Written.Position(), Documents: s.opt.Documents, Passages: s.opt.Passages, Bare: true,
-	}, r)
+	}, s.lister(func(e *index.Entry) {
+		documents = append(documents, e.Document)
+		for i := range e.Passages {
+			passages, owner[e.Passages[i].ID] = append(passages, e.Passages[i].ID), e.Document
+		}
+	}))
 	if err != nil {
 		return err
 	}
@@ -430,26 +427,24 @@ func (s *slice) confirmPage(ctx context.Context) error {
 	}
 	// A replica that was away may have objects that no other had when they were deleted. The
 	// engine would copy them to the others.
-	if len(documents) > 0 {
-		if err := s.call(ctx, func(ctx context.Context) error { return s.backend.Delete(ctx, s.row.Class, documents, end.Last.Number) }); err != nil {
-			return err
-		}
+	if err := s.deleteOlder(ctx, documents, end.Last.Number); err != nil {
+		return err
 	}
 	s.row.Confirmed = covered(end, s.row.Written)
 	return nil
 }
 
-// lister returns a reader that lists passages.
-func (s *slice) lister(add func(passage, document uuid.UUID)) *reader {
-	return &reader{
-		begin: s.checkGeneration,
-		entry: func(e *index.Entry) error {
-			for i := range e.Passages {
-				add(e.Passages[i].ID, e.Document)
-			}
-			return nil
-		},
+// deleteOlder deletes the objects of documents that are older than a change.
+func (s *slice) deleteOlder(ctx context.Context, documents []uuid.UUID, change int64) error {
+	if len(documents) == 0 {
+		return nil
 	}
+	return s.call(ctx, func(ctx context.Context) error { return s.backend.Delete(ctx, s.row.Class, documents, change) })
+}
+
+// lister returns a reader that only lists documents.
+func (s *slice) lister(add func(*index.Entry)) *reader {
+	return &reader{begin: s.checkGeneration, entry: func(e *index.Entry) error { add(e); return nil }}
 }
 
 // resend sends the documents of missing passages again, and asks once more.
@@ -500,7 +495,11 @@ func (s *slice) check(ctx context.Context) error {
 	}
 	documents = slices.DeleteFunc(documents, s.isRefused)
 	var passages []uuid.UUID
-	if err := s.index.Entries(ctx, s.scope, s.row.Collection, documents, true, s.lister(func(passage, _ uuid.UUID) { passages = append(passages, passage) })); err != nil {
+	if err := s.index.Entries(ctx, s.scope, s.row.Collection, documents, true, s.lister(func(e *index.Entry) {
+		for i := range e.Passages {
+			passages = append(passages, e.Passages[i].ID)
+		}
+	})); err != nil {
 		return err
 	}
 	if len(passages) > s.opt.Passages {

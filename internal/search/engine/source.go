@@ -65,14 +65,16 @@ func (s *Source) Candidates(ctx context.Context, r *rank.Request) ([]rank.Candid
 	switch {
 	case err == nil:
 		call.Succeed()
+		if s.passesTooMuch(answers) {
+			t.fallbacks.Add(1)
+			return s.Stored.Candidates(ctx, r)
+		}
 		short, err := s.lacks(ctx, answers)
 		if err != nil {
 			return nil, err
 		}
-		if short || s.passesTooMuch(answers) {
-			if short {
-				t.doubts.Add(1)
-			}
+		if short {
+			t.doubts.Add(1)
 			t.fallbacks.Add(1)
 			return s.Stored.Candidates(ctx, r)
 		}

@@ -118,7 +118,7 @@ type Stats struct {
 	Searches  int64 // requests of searches for candidates
 	Failures  int64 // of the backend
 	Doubts    int64 // answers of the backend that lacked what PostgreSQL knows to be there
-	Fallbacks int64 // requests that PostgreSQL answered alone, because of a failure, a pause after failures, a doubt or an overlay that was missing
+	Fallbacks int64 // requests that PostgreSQL answered alone, because of a failure, a pause after failures, a doubt, positions that the backend does not know, or an overlay that was missing
 	Overlays  resident.CacheStats
 }
 

@@ -107,7 +107,7 @@ func (p *person) leavesForm() {
 	p.Is(`location.pathname`, here)
 	p.hit("Documents")
 	p.asked("What you have entered is not saved.", "Leave")
-	p.Until(`title() === "Documents" && settled()`) // while the form is there, the browser asks too, when another page is opened
+	p.Until(`location.pathname === "/documents" && title() === "Documents" && settled()`) // while the form is there, the browser asks too, when another page is opened
 }
 
 // made checks that the connector of a kind has what was entered.
